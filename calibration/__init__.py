@@ -1,0 +1,1 @@
+"""WHERE THINGS ARE: joints, camera intrinsics, hand-eye. Computes; opens no device."""

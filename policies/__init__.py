@@ -1,0 +1,1 @@
+"""WHAT ACTS: the flow policy, noise steering, LeRobot policies as bases."""

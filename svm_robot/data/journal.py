@@ -1,0 +1,52 @@
+"""The diary of a run: one JSON line per event, appended and flushed, read back by the report.
+
+Writer and reader are a pair; ``VERSION`` changes when a line's meaning does.
+"""
+
+import json
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from svm_robot.errors import DataError
+
+VERSION = 1
+FILE = "journal.jsonl"
+
+
+class Journal:
+    """Appends events to ``RUN/journal.jsonl``. Each event has a ``kind`` and plain JSON values."""
+
+    def __init__(self, run: Path) -> None:
+        self.path = run / FILE
+
+    def write(self, kind: str, **values: Any) -> None:
+        """Append one event; on disk when this returns."""
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        line = json.dumps({"version": VERSION, "kind": kind, **values}, allow_nan=False)
+        with self.path.open("a", encoding="utf-8") as file:
+            file.write(line + "\n")
+            file.flush()
+            os.fsync(file.fileno())
+
+
+def read_journal(run: Path, kind: str | None = None) -> list[dict[str, Any]]:
+    """All events of a run (of one kind, if given), oldest first. A torn last line (power cut) is left out."""
+    return [event for event in _lines(run / FILE) if kind is None or event["kind"] == kind]
+
+
+def _lines(path: Path) -> Iterator[dict[str, Any]]:
+    if not path.is_file():
+        raise DataError(f"no run in {path.parent}: {path.name} is missing (a run is what 'svm-robot finetune' wrote)")
+    lines = path.read_text(encoding="utf-8").splitlines()
+    for number, line in enumerate(lines, start=1):
+        try:
+            event = json.loads(line)
+        except json.JSONDecodeError as error:
+            if number == len(lines):
+                return
+            raise DataError(f"{path}, line {number}: not JSON ({error})") from error
+        if event.get("version") != VERSION:
+            raise DataError(f"{path}, line {number}: version {event.get('version')}, this tool reads {VERSION}")
+        yield event

@@ -1,0 +1,129 @@
+"""The one loop that acts. Everything that watches is a listener; everything that limits lies below ``Env.apply``."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from svm_robot.errors import SvmRobotError
+from svm_robot.rollout.env import Env, FloatArray, Observation
+from svm_robot.rollout.episode import EpisodeEnd, EpisodeStart, Outcome, Step
+from svm_robot.rollout.listener import Listener
+from svm_robot.rollout.operator import Operator
+from svm_robot.rollout.policy import Policy
+
+
+def run_episode(
+    env: Env,
+    policy: Policy,
+    operator: Operator,
+    *,
+    max_steps: int,
+    task: str = "",
+    seed: int | None = None,
+    listeners: Sequence[Listener] = (),
+) -> EpisodeEnd:
+    """Run one episode and return how it ended.
+
+    The policy is asked for a chunk whenever the last one is used up; the operator is polled after every step.
+    Listeners are always told the end, in reverse order, also when something raised; the first error is re-raised.
+    """
+    env.reset(seed)
+    policy.reset(seed)
+    start = EpisodeStart(spec=env.spec, task=task, seed=seed, source=policy.source)
+    begun: list[Listener] = []
+    episode = _Episode(env, policy, operator, listeners, max_steps)
+    try:
+        for listener in listeners:
+            begun.append(listener)
+            listener.on_start(start)
+        end = episode.run()
+    except BaseException as error:
+        for failed in _tell_end(begun, episode.aborted(error)):
+            error.add_note(f"and while ending the episode: {type(failed).__name__}: {failed}")
+        raise
+    failures = _tell_end(begun, end)
+    if failures:
+        raise failures[0]
+    return end
+
+
+class _Episode:
+    """The state of one run: the chunk in hand, the first and last observation."""
+
+    def __init__(
+        self, env: Env, policy: Policy, operator: Operator, listeners: Sequence[Listener], max_steps: int
+    ) -> None:
+        self.env, self.policy, self.operator, self.listeners = env, policy, operator, listeners
+        self.max_steps = max_steps
+        self.every_frame = any(listener.needs_every_frame for listener in listeners)
+        self.steps = 0
+        self.first_time_s: float | None = None
+        self.last_time_s = 0.0
+        self.chunk: FloatArray = np.empty((0, 0), np.float32)
+        self.position = 0
+
+    def run(self) -> EpisodeEnd:
+        for index in range(self.max_steps):
+            verdict = self.step(index)
+            if verdict is not None:
+                return self.ended(Outcome(verdict), by_time=False)
+        return self.ended(None, by_time=True)
+
+    def step(self, index: int) -> str | None:
+        decision = self.position >= len(self.chunk)
+        observation = self.observe(frames=decision or self.every_frame)
+        if decision:
+            self.chunk = self.policy.act(observation)
+            self.position = 0
+        requested = self.chunk[self.position]
+        applied = self.env.apply(requested)
+        self.position += 1
+        self.steps = index + 1
+        step = Step(
+            index=index,
+            observation=observation,
+            requested=requested,
+            sent=applied.sent,
+            clipped=applied.clipped,
+            source=self.policy.source,
+            decision=decision,
+            chunk=self.chunk,
+            latent=self.policy.latent,
+        )
+        for listener in self.listeners:
+            listener.on_step(step)
+        return self.operator.poll(step)
+
+    def observe(self, frames: bool) -> Observation:
+        observation = self.env.observe(frames=frames)
+        self.last_time_s = observation.state_time_s
+        if self.first_time_s is None:
+            self.first_time_s = self.last_time_s
+        return observation
+
+    def ended(self, outcome: Outcome | None, by_time: bool) -> EpisodeEnd:
+        final = self.observe(frames=True)  # what a time-out bootstraps from
+        if outcome is None:
+            outcome = Outcome(self.operator.outcome())
+        terminated = outcome is Outcome.SUCCESS  # also at the time limit: success wins ties with the clock
+        reason = "time limit" if by_time else f"verdict: {outcome}"
+        return EpisodeEnd(outcome, terminated, not terminated, reason, self.steps, self.duration_s, final)
+
+    def aborted(self, error: BaseException) -> EpisodeEnd:
+        what = str(error) if isinstance(error, SvmRobotError) else f"{type(error).__name__}: {error}"
+        return EpisodeEnd(Outcome.ABORTED, False, True, what, self.steps, self.duration_s, None)
+
+    @property
+    def duration_s(self) -> float:
+        return 0.0 if self.first_time_s is None else self.last_time_s - self.first_time_s
+
+
+def _tell_end(listeners: Sequence[Listener], end: EpisodeEnd) -> list[Exception]:
+    """Every listener hears the end, even when another one fails; what failed is returned, first error first."""
+    failures: list[Exception] = []
+    for listener in reversed(listeners):
+        try:
+            listener.on_end(end)
+        except Exception as error:  # noqa: BLE001  (whatever a listener did, the others must hear the end)
+            failures.append(error)
+    return failures
