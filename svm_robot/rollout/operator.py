@@ -12,7 +12,7 @@ class Operator(Protocol):
         """Called before each episode (a person may still be resetting the scene)."""
 
     def poll(self, step: Step) -> str | None:
-        """A verdict (``success``, ``failure``, ``unsure``, ``aborted``) that ends the episode, or None. Never blocks."""
+        """A verdict (a value of ``Outcome``) that ends the episode now, or None. Never blocks."""
 
     def outcome(self) -> str:
         """The outcome of an episode that ran into its time limit. May wait for a person."""
