@@ -1,7 +1,9 @@
 """From command line to frozen configuration: positional words, a YAML rig file, and LeRobot-style overrides."""
 
+import io
 import sys
 from collections.abc import Sequence
+from contextlib import redirect_stderr
 from pathlib import Path
 from typing import Any
 
@@ -32,14 +34,17 @@ def parse[C](config_class: type[C], options: Sequence[str], rig: str | None = No
     """
     if rig is not None:
         check_yaml(Path(rig))
+    complaint = io.StringIO()  # argparse prints its whole usage, which is hundreds of lines, before the one that helps
     try:
         if any(option in ("-h", "--help") for option in options):
             print(f"usage: {usage}")
-        return draccus.parse(config_class, config_path=rig, args=list(options))  # type: ignore[no-any-return]
+        with redirect_stderr(complaint):
+            return draccus.parse(config_class, config_path=rig, args=list(options))  # type: ignore[no-any-return]
     except SystemExit as stop:
         if stop.code in (0, None):
             raise
-        raise ConfigError(f"cannot read the options {' '.join(options)} (see --help)") from None
+        reason = complaint.getvalue().rstrip().rpartition("error: ")[2]
+        raise ConfigError(f"{reason} (see --help)") from None
     except (draccus.utils.DecodingError, draccus.ParsingError, ValueError, TypeError, KeyError) as error:
         raise ConfigError(one_line(error, rig)) from error
 
@@ -60,8 +65,14 @@ def check_yaml(path: Path) -> dict[str, Any]:
 
 
 def one_line(error: Exception, rig: str | None) -> str:
-    """The message of a draccus error on one line, with the file it came from."""
-    text = " ".join(str(error).split())
+    """The message of a draccus error on one line, with the file it came from.
+
+    draccus wraps what a config's own checks say into "couldn't instantiate"; the check's words are the useful ones.
+    """
+    cause: BaseException = error
+    while cause.__cause__ is not None and not isinstance(cause, ConfigError):
+        cause = cause.__cause__
+    text = " ".join(str(cause if isinstance(cause, ConfigError) else error).split())
     return f"{rig}: {text}" if rig else text
 
 

@@ -1,0 +1,25 @@
+"""Makes every robot, teleoperator and camera that LeRobot ships (or a plugin adds) known by its ``type`` name."""
+
+import contextlib
+import importlib
+import pkgutil
+
+import lerobot.cameras
+import lerobot.robots
+import lerobot.teleoperators
+from lerobot.utils.import_utils import register_third_party_plugins
+
+
+def register_devices() -> None:
+    """Import LeRobot's device packages, its installed plugins, and ours. May be called again: nothing happens then.
+
+    LeRobot registers a device's name when its package is imported. A package that cannot be imported here (its vendor
+    library is missing) is left out; its name is then unknown and the parser lists those that are.
+    """
+    for family in (lerobot.robots, lerobot.teleoperators, lerobot.cameras):
+        for module in pkgutil.iter_modules(family.__path__, family.__name__ + "."):
+            if module.ispkg:
+                with contextlib.suppress(ImportError):
+                    importlib.import_module(module.name)
+    register_third_party_plugins()
+    importlib.import_module("svm_robot.drivers.config_virtual_so101")

@@ -1,0 +1,94 @@
+"""Where a rig file becomes objects: the environment, its judge, its scripted operator, its teleoperator."""
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from svm_robot.drivers.config_virtual_so101 import VirtualSO101Config
+from svm_robot.drivers.rig import RigConfig
+from svm_robot.errors import ConfigError
+from svm_robot.rollout import Env, Operator, Policy
+from svm_robot.rollout.env import ImageArray
+
+
+class Truth(Protocol):
+    """What a virtual world can be asked and a real one cannot."""
+
+    def succeeded(self) -> bool:
+        """True when the task is done right now."""
+
+    def privileged(self) -> Mapping[str, Any]:
+        """Object poses: for the scripted operator and for audits, never for a policy."""
+
+    def film(self) -> ImageArray:
+        """(H, W, 3) RGB from a camera beside the table."""
+
+
+@dataclass(frozen=True)
+class Cell:
+    """An open rig. ``truth`` is None where only a person can tell how an episode went."""
+
+    rig: RigConfig
+    env: Env
+    truth: Truth | None
+    _expert: Callable[[int], Policy] | None
+    _teleop: Callable[[], Policy]
+
+    def judge(self) -> Operator:
+        """The simulator's own verdicts. Raises ``ConfigError`` on a real robot."""
+        from svm_robot.drivers.virtual.judge import Judge
+
+        if self.truth is None:
+            raise ConfigError(
+                f"a {self.rig.robot.type} has no judge; leave --judge out and give the outcome with the keys s/f/u/d"
+            )
+        return Judge(self.truth)
+
+    def expert(self, seed: int) -> Policy:
+        """The scripted operator. Raises ``ConfigError`` on a real robot."""
+        if self._expert is None:
+            raise ConfigError(f"a {self.rig.robot.type} has no scripted operator; use --control=teleop")
+        return self._expert(seed)
+
+    def teleop(self) -> Policy:
+        """The rig's leader arm or other teleoperator, connected. Closed together with the cell."""
+        return self._teleop()
+
+    def film(self) -> ImageArray:
+        """(H, W, 3) RGB of the whole scene. Raises ``ConfigError`` on a real robot."""
+        if self.truth is None:
+            raise ConfigError(f"a {self.rig.robot.type} has no film camera; only the virtual robot has one")
+        return self.truth.film()
+
+
+@contextmanager
+def open_cell(rig: RigConfig, *, clumsiness: float = 1.0) -> Iterator[Cell]:
+    """Open everything a rig file names, and close it again in the reverse order, whatever happens between.
+
+    ``clumsiness`` is that of the scripted operator (0: never fails, 1: fails about every second time).
+    """
+    with ExitStack() as stack:
+        if isinstance(rig.robot, VirtualSO101Config) and rig.robot.link == "lockstep":
+            yield _open_lockstep(rig, rig.robot, clumsiness, stack)
+        else:
+            raise ConfigError(f"robot.link '{getattr(rig.robot, 'link', '')}' of {rig.robot.type} cannot be opened yet")
+
+
+def _open_lockstep(rig: RigConfig, robot: VirtualSO101Config, clumsiness: float, stack: ExitStack) -> Cell:
+    from svm_robot.drivers.virtual.expert import ScriptedExpert
+    from svm_robot.drivers.virtual.lockstep import LockstepEnv
+    from svm_robot.drivers.virtual.world import World
+
+    world = World(robot.task, robot.disturbance, robot.camera_sizes, seed=rig.seed)
+    stack.callback(world.close)
+    env = LockstepEnv(world, rate_hz=rig.rate_hz, safety=rig.safety, robot_type=robot.type)
+    stack.callback(env.close)
+
+    def expert(seed: int) -> Policy:
+        return ScriptedExpert(world, clumsiness, seed)
+
+    def teleop() -> Policy:
+        raise ConfigError("teleoperation needs real time; set robot.link to wire")
+
+    return Cell(rig, env, world, expert, teleop)
