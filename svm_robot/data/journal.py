@@ -22,13 +22,29 @@ class Journal:
         self.path = run / FILE
 
     def write(self, kind: str, **values: Any) -> None:
-        """Append one event; on disk when this returns."""
+        """Append one event; on disk when this returns. A line that a power cut left torn is removed first."""
         self.path.parent.mkdir(parents=True, exist_ok=True)
+        drop_torn_line(self.path)
         line = json.dumps({"version": VERSION, "kind": kind, **values}, allow_nan=False)
         with self.path.open("a", encoding="utf-8") as file:
             file.write(line + "\n")
             file.flush()
             os.fsync(file.fileno())
+
+
+def drop_torn_line(path: Path) -> None:
+    """Cut the file back to its last whole line, so that what a resumed run appends stays readable."""
+    if not path.is_file():
+        return
+    with path.open("rb+") as file:
+        file.seek(0, os.SEEK_END)
+        size = file.tell()
+        if size == 0:
+            return
+        file.seek(size - 1)
+        if file.read(1) != b"\n":
+            file.seek(0)
+            file.truncate(file.read().rfind(b"\n") + 1)
 
 
 def read_journal(run: Path, kind: str | None = None) -> list[dict[str, Any]]:

@@ -72,6 +72,13 @@ def test_a_torn_last_line_is_said(tmp_path: Path) -> None:
     assert any("did not finish" in reason for reason in collect([run]).differences)
 
 
+def test_a_run_resumed_after_a_torn_line_stays_readable(tmp_path: Path) -> None:
+    run = diary(tmp_path / "a", [(2000, 20), (4000, 41)])
+    (run / FILE).write_bytes((run / FILE).read_bytes()[:-30])
+    diary(run, [(4005, 33)])
+    assert [(e.env_steps, e.successes) for e in read_run(run).evaluations] == [(2000, 20), (4005, 33)]
+
+
 def test_runs_of_one_seed_share_their_baseline(tmp_path: Path) -> None:
     made = [MadeRun(shaping, seed, budget=200) for shaping in ("svm", "outcome") for seed in (0, 1)]
     runs = [write_run(tmp_path / f"{m.shaping}-{m.seed}", m) for m in made]
