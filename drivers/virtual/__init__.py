@@ -1,0 +1,1 @@
+"""The virtual robot: one MuJoCo world, reached in lockstep or over the wire."""

@@ -1,0 +1,58 @@
+"""The virtual robot in lockstep: time stands still between two calls, and passes as fast as the processor goes."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from svm_robot.drivers.joints import JOINT_LIMITS
+from svm_robot.drivers.observation import Applied, Observation, Spec
+from svm_robot.drivers.safety import Safety, SafetyConfig
+from svm_robot.drivers.virtual.world import World
+
+FloatArray = NDArray[np.float32]
+
+
+class LockstepEnv:
+    """An ``Env`` over a ``World``. Not thread-safe."""
+
+    def __init__(
+        self,
+        world: World,
+        rate_hz: float = 10.0,
+        safety: SafetyConfig | None = None,
+        robot_type: str = "virtual_so101",
+    ) -> None:
+        """Raises ``ConfigError`` for a rate that is not above 0 or limits that do not fit the robot."""
+        self.world = world
+        self.spec = Spec(robot_type, world.joints, dict(world.cameras), rate_hz)
+        self.safety = Safety(safety or SafetyConfig(), world.joints, JOINT_LIMITS, rate_hz)
+        self._target = world.read_joints()
+        self._fresh = True
+
+    def reset(self, seed: int | None = None) -> None:
+        """A new random start at time 0. Same seed, same start."""
+        self.world.reset(seed)
+        self._target = self.world.read_joints()
+        self._fresh = True
+
+    def observe(self, frames: bool = True) -> Observation:
+        """Let one control period pass (not at the first call after ``reset``), then read; never waits."""
+        if not self._fresh:
+            self.world.advance(1 / self.spec.rate_hz)
+        self._fresh = False
+        now = self.world.time_s
+        pictures = {role: self.world.render(role) for role in self.spec.cameras} if frames else {}
+        return Observation(self.world.read_joints(), now, pictures, dict.fromkeys(pictures, now))
+
+    def apply(self, action: FloatArray) -> Applied:
+        """Send (6,) absolute joint targets in robot units, limited relative to the last targets sent.
+
+        Raises ``UnsafeActionError`` for a non-finite or wrongly shaped action; nothing is sent then.
+        """
+        applied = self.safety.limit(action, self._target)
+        self.world.command(applied.sent)
+        self._target = applied.sent
+        return applied
+
+    def close(self) -> None:
+        """Free the renderers; may be called twice."""
+        self.world.close()
