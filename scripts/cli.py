@@ -1,71 +1,105 @@
-"""From command line to frozen configuration: positional words, a YAML rig file, and LeRobot-style overrides."""
+"""From command line to configuration: positional words, a YAML rig file, and LeRobot-style overrides."""
 
 import io
+import re
 import sys
 from collections.abc import Sequence
 from contextlib import redirect_stderr
 from pathlib import Path
-from typing import Any
 
 import draccus
-import yaml
 
 from svm_robot.errors import ConfigError
+from svm_robot.scripts.help_text import help_text
+from svm_robot.scripts.options import field_names, options_of
+from svm_robot.scripts.rig_file import Lines, check_rig_file, nearest
+
+TRUTHS = ("true", "false", "yes", "no", "on", "off", "1", "0")
 
 
 def split_positionals(args: Sequence[str], usage: str, least: int, most: int | None) -> tuple[list[str], list[str]]:
-    """Split leading plain words from the options after them. ``most`` None: any number. Prints ``usage`` when wrong."""
+    """Split plain words from options. ``most`` None: any number of words.
+
+    A plain word may also follow an option that holds its own value (``--a=b word``). After ``--help`` missing words are
+    given as empty ones, so that a verb can go on to ``parse``, which prints the help. Raises ``ConfigError``.
+    """
     words: list[str] = []
+    options: list[str] = []
     for arg in args:
-        if arg.startswith("-"):
-            break
-        words.append(arg)
-    options = list(args[len(words) :])
-    asks_help = any(option in ("-h", "--help") for option in options)
-    if not asks_help and (len(words) < least or (most is not None and len(words) > most)):
-        raise ConfigError(f"expected {usage}, got {' '.join(words) or 'nothing'}")
+        is_value = bool(options) and options[-1].startswith("--") and "=" not in options[-1]
+        (options if arg.startswith("-") or is_value else words).append(arg)
+    if asks_help(options):
+        return words + [""] * (least - len(words)), options
+    if len(words) < least or (most is not None and len(words) > most):
+        got = " ".join(words) or "nothing"
+        hint = "; plain words come before the options" if len(words) < least and options else ""
+        raise ConfigError(f"expected: {usage}; got {got}{hint} (see --help)")
     return words, options
 
 
 def parse[C](config_class: type[C], options: Sequence[str], rig: str | None = None, usage: str = "") -> C:
     """Build ``config_class`` from an optional YAML file and ``--a.b=c`` overrides.
 
-    Raises ``ConfigError`` with file, line and field instead of a traceback.
+    ``--a b`` and ``--a=b`` mean the same, ``--a-b`` is ``--a_b``, and a switch needs no ``=true``.
+    Raises ``ConfigError`` with file, line and field instead of a traceback; ``--help`` prints and exits.
     """
-    if rig is not None:
-        check_yaml(Path(rig))
+    if asks_help(options):
+        print(help_text(config_class, usage))
+        raise SystemExit(0)
+    lines = check_rig_file(Path(rig), config_class) if rig is not None else {}
+    given = spelled_out(config_class, options)
     complaint = io.StringIO()  # argparse prints its whole usage, which is hundreds of lines, before the one that helps
     try:
-        if any(option in ("-h", "--help") for option in options):
-            print(f"usage: {usage}")
         with redirect_stderr(complaint):
-            return draccus.parse(config_class, config_path=rig, args=list(options))  # type: ignore[no-any-return]
-    except SystemExit as stop:
-        if stop.code in (0, None):
-            raise
+            return draccus.parse(config_class, config_path=rig, args=given)  # type: ignore[no-any-return]
+    except SystemExit:
         reason = complaint.getvalue().rstrip().rpartition("error: ")[2]
-        raise ConfigError(f"{reason} (see --help)") from None
+        raise ConfigError(from_argparse(reason, config_class)) from None
     except (draccus.utils.DecodingError, draccus.ParsingError, ValueError, TypeError, KeyError) as error:
-        raise ConfigError(one_line(error, rig)) from error
+        raise ConfigError(one_line(error, rig, lines, given)) from error
 
 
-def check_yaml(path: Path) -> dict[str, Any]:
-    """Read a YAML mapping; name file and line when it is not one."""
-    if not path.is_file():
-        raise ConfigError(f"no such rig file: {path} (rigs that ship: rigs/*.yaml)")
-    try:
-        content = yaml.safe_load(path.read_text(encoding="utf-8"))
-    except yaml.MarkedYAMLError as error:
-        mark = error.problem_mark
-        where = f"{path}, line {mark.line + 1}" if mark is not None else str(path)
-        raise ConfigError(f"{where}: {error.problem}") from error
-    if not isinstance(content, dict):
-        raise ConfigError(f"{path}: expected 'key: value' lines, got {type(content).__name__}")
-    return content
+def asks_help(options: Sequence[str]) -> bool:
+    return any(option in ("-h", "--help") for option in options)
 
 
-def one_line(error: Exception, rig: str | None) -> str:
-    """The message of a draccus error on one line, with the file it came from.
+def spelled_out(config_class: type, options: Sequence[str]) -> list[str]:
+    """Options as draccus wants them: underscores in names, and ``--switch`` as ``--switch=true``."""
+    switches = {f"--{option.name}" for option in options_of(config_class) if option.is_switch}
+    given: list[str] = []
+    for position, option in enumerate(options):
+        name, equals, value = option.partition("=")
+        if not is_option(name):
+            given.append(option)
+            continue
+        name = "--" + name[2:].replace("-", "_")
+        if name == "--config_path":
+            raise ConfigError("--config_path is not needed: the rig file is the first plain word")
+        following = options[position + 1].lower() if position + 1 < len(options) else ""
+        if name in switches and not equals and following not in TRUTHS:
+            equals, value = "=", "true"
+        given.append(name + equals + value)
+    return given
+
+
+def is_option(word: str) -> bool:
+    return word.startswith("--") and len(word) > 2
+
+
+def from_argparse(reason: str, config_class: type) -> str:
+    """argparse's complaint, with the nearest name where it knows none."""
+    unknown = re.match(r"unrecognized arguments: (\S+)", reason)
+    if unknown is None:
+        return f"{reason.removeprefix('argument ')} (see --help)"
+    word = unknown.group(1)
+    if not is_option(word):
+        return f"unexpected word '{word}' (options look like --name=value; see --help)"
+    name = word[2:].partition("=")[0]
+    return f"unknown option --{name}{nearest(name, field_names(config_class, ''))} (see --help)"
+
+
+def one_line(error: Exception, rig: str | None, lines: Lines, given: Sequence[str]) -> str:
+    """The message of a draccus error on one line, with the file and line, or the option, that it came from.
 
     draccus wraps what a config's own checks say into "couldn't instantiate"; the check's words are the useful ones.
     """
@@ -73,6 +107,19 @@ def one_line(error: Exception, rig: str | None) -> str:
     while cause.__cause__ is not None and not isinstance(cause, ConfigError):
         cause = cause.__cause__
     text = " ".join(str(cause if isinstance(cause, ConfigError) else error).split())
+    field = re.match(r"`([^`]+)`: ", text)
+    name = field.group(1) if field else None
+    if name is not None:
+        text = f"{name}: {text[len(name) + 4 :]}"
+    by_option = name is not None and any(word.partition("=")[0] == f"--{name}" for word in given)
+    if by_option:
+        return f"--{text} (see --help)"
+    if name in lines:
+        return f"{rig}, line {lines[name]}: {text}"
+    missing = re.match(r"Missing required field\(s\) (.+) for ", text)
+    if missing:
+        names = ", ".join(f"--{field}=..." for field in re.findall(r"`([^`]+)`", missing.group(1)))
+        return f"missing: {names}" + (f" (or the same in {rig})" if rig else "") + " (see --help)"
     return f"{rig}: {text}" if rig else text
 
 

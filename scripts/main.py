@@ -1,8 +1,15 @@
 """``svm-robot VERB ...``: find the verb, run it, turn what a user can mend into one line and an exit code."""
 
+import difflib
+import errno
 import importlib
+import os
+import signal
 import sys
-from collections.abc import Sequence
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from types import FrameType
 
 from svm_robot.errors import SvmRobotError
 from svm_robot.version import __version__
@@ -20,29 +27,96 @@ VERBS: dict[str, str] = {
     "virtual": "start the virtual robot on a serial port of its own",
 }
 
+EXTRAS = {"mujoco": "virtual", "accelerate": "training", "wandb": "training"}
+"""Packages that not everybody installs -> the extra that brings them."""
+
+WRONG_USE, INTERRUPTED, BROKEN_PIPE, TERMINATED = 2, 130, 141, 143
+
+
+class Terminated(KeyboardInterrupt):
+    """SIGTERM. A verb that finishes cleanly on Ctrl-C finishes just as cleanly on it."""
+
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Entry point of the console command. Returns the exit code (0 done, 2 wrong use, others: ``svm_robot.errors``)."""
+    """Entry point of the console command. Returns the exit code; docs/commands.md lists them."""
     args = list(sys.argv[1:] if argv is None else argv)
-    if not args or args[0] in ("-h", "--help", "help"):
+    try:
+        code = dispatch(args)
+        sys.stdout.flush()  # a closed pipe shows here, not in the interpreter's own farewell
+        return code
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return BROKEN_PIPE
+
+
+def dispatch(args: list[str]) -> int:
+    """The first word decides."""
+    if args[:1] == ["help"]:
+        args = [*args[1:], "--help"]
+    if not args or args[0] in ("-h", "--help"):
         print(usage())
         return 0
     if args[0] in ("-V", "--version"):
         print(f"svm-robot {__version__}")
         return 0
-    verb, rest = args[0], args[1:]
+    verb = args[0].replace("_", "-")
     if verb not in VERBS:
-        print(f"svm-robot: unknown verb '{verb}'; the verbs are: {', '.join(VERBS)}", file=sys.stderr)
-        return 2
+        near = difflib.get_close_matches(verb, VERBS, 1)
+        hint = f"did you mean '{near[0]}'?" if near else f"the verbs are: {', '.join(VERBS)}"
+        return complain(f"svm-robot: unknown verb '{args[0]}'; {hint}", WRONG_USE)
+    with terminated_like_ctrl_c() as was_terminated:
+        code = run(verb, args[1:])
+    return TERMINATED if was_terminated() else code
+
+
+def run(verb: str, args: list[str]) -> int:
+    """Run one verb; every failure a user can mend becomes one line."""
+    name = f"svm-robot {verb}"
     try:
         module = importlib.import_module(f"svm_robot.scripts.{verb.replace('-', '_')}")
-        return int(module.main(rest))
+        return int(module.main(args))
     except SvmRobotError as error:
-        print(f"svm-robot {verb}: {error}", file=sys.stderr)
-        return error.exit_code
+        return complain(f"{name}: {error}", error.exit_code)
+    except ModuleNotFoundError as error:
+        package = (error.name or "").partition(".")[0]
+        if package not in EXTRAS:
+            raise
+        extra = EXTRAS[package]
+        return complain(f"{name}: needs {package}: pip install 'svm-robot[{extra}]'", WRONG_USE)
+    except OSError as error:
+        if error.errno not in (errno.ENOSPC, errno.EACCES, errno.EPERM, errno.EROFS):
+            raise
+        return complain(f"{name}: {error.strerror}: {error.filename or 'while writing'}", 1)
+    except Terminated:
+        return complain(f"{name}: stopped by SIGTERM", TERMINATED)
     except KeyboardInterrupt:
-        print(f"svm-robot {verb}: stopped by Ctrl-C", file=sys.stderr)
-        return 130
+        return complain(f"{name}: stopped by Ctrl-C", INTERRUPTED)
+    except SystemExit as stop:
+        return stop.code if isinstance(stop.code, int) else int(stop.code is not None)
+
+
+def complain(line: str, code: int) -> int:
+    print(line, file=sys.stderr)
+    return code
+
+
+@contextmanager
+def terminated_like_ctrl_c() -> Iterator[Callable[[], bool]]:
+    """SIGTERM raises ``Terminated`` in the main thread; yields a function that says whether it came."""
+    received: list[int] = []
+    if threading.current_thread() is not threading.main_thread():
+        yield lambda: False
+        return
+
+    def on_signal(number: int, frame: FrameType | None) -> None:
+        received.append(number)
+        raise Terminated
+
+    before = signal.signal(signal.SIGTERM, on_signal)
+    try:
+        yield lambda: bool(received)
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 def usage() -> str:
