@@ -1,8 +1,8 @@
 """Pictures from one process to others: a memory-mapped ring of frames, each with its capture time.
 
-One writer, any number of readers, no locks. A reader takes the newest frame and looks afterwards whether the writer has
-come round to that slot in the meantime; then it takes the next one. Times are ``time.perf_counter``, which all processes
-of a machine share.
+One writer, any number of readers, no locks. A reader takes the newest frame and looks afterwards whether the writer
+has come round to that slot in the meantime; then it takes the next one. Times are ``time.perf_counter``, which all
+processes of a machine share.
 """
 
 import mmap

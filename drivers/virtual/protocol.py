@@ -1,7 +1,7 @@
 """Feetech's serial protocol for STS servos ("protocol 0"): packets to bytes and back. Pure: no port, no clock.
 
-A packet is ``FF FF id length code parameters... checksum``; ``length`` counts from ``code`` to the checksum, ``code`` is
-an instruction (host to servo) or an error byte (servo to host), and the checksum is the inverted sum from ``id`` on.
+A packet is ``FF FF id length code parameters... checksum``; ``length`` counts from ``code`` to the checksum, ``code``
+is an instruction (host to servo) or an error byte (servo to host), the checksum is the inverted sum from ``id`` on.
 """
 
 from dataclasses import dataclass

@@ -1,9 +1,9 @@
 """The register file of one STS3215 bus servo, byte for byte. Pure: no port, no clock, no physics.
 
-Words are little-endian; signed ones are sign-magnitude with the sign in the bit that the data sheet names. Positions are
-counts, 4096 to one turn. The servo shows ``Present_Position = encoder - Homing_Offset``.
+Words are little-endian; signed ones are sign-magnitude with the sign in the bit that the data sheet names. Positions
+are counts, 4096 to one turn. The servo shows ``Present_Position = encoder - Homing_Offset``.
 
-Not modelled: the servo's own speed and acceleration profile, its PID gains (the physics has its own servo) and wheel mode.
+Not modelled: the servo's own speed and acceleration profile, its PID gains (the physics has a servo) and wheel mode.
 """
 
 from dataclasses import dataclass
