@@ -18,7 +18,8 @@ def help_text(config_class: type, usage: str) -> str:
     parts = [f"usage: {usage}", "", textwrap.fill(summary(config_class), width), ""]
     for option in sorted(options, key=lambda option: not option.needed):
         parts.append(f"  --{option.name}={option.shape}" if not option.is_switch else f"  --{option.name}")
-        parts.append(textwrap.indent(textwrap.fill(describe(option), width - INDENT), " " * INDENT))
+        if text := describe(option):
+            parts.append(textwrap.indent(textwrap.fill(text, width - INDENT), " " * INDENT))
     parts += ["", "--a-b is the same as --a_b, and --a b the same as --a=b."]
     if any(is_choice(option.kind) for option in options):
         parts.append("The command line wins over the rig file.")
@@ -36,7 +37,7 @@ def describe(option: Option) -> str:
     if is_choice(option.kind):
         names = ", ".join(sorted(option.kind.get_known_choices()))
         field = option.name.rpartition(".")[0]
-        text = f"{text}; one of: {names}; each has fields of its own: --{field}.FIELD=value"
+        text = f"{text or field}; one of: {names}; each has fields of its own: --{field}.FIELD=value"
     if option.needed:
         return f"{text} (must be given)"
     shown = show(option.default)
