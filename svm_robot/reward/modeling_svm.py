@@ -83,15 +83,32 @@ class SvmRewardModel(PreTrainedRewardModel):
         """
         if features is None:
             features = np.empty((len(state), 0), np.float32) if self.encoder is None else self.encoder.encode(frames)
-        device = self.state_mean.device
-        parts = [torch.as_tensor(features, device=device), *self._rest(as_tensor(state), action, progress)]
-        joined = torch.cat([part.to(device) for part in parts], dim=1).cpu()
+        numbers = self.numbers(state, action, progress)
+        joined = torch.cat([as_tensor(features).to(numbers), numbers], dim=1).cpu()
         if joined.shape[1] != self.config.input_dim:
             raise DataError(f"the reward reads {self.config.input_dim} numbers a moment, got {joined.shape[1]}")
         if not torch.isfinite(joined).all():
             row = int((~torch.isfinite(joined)).any(dim=1).nonzero()[0])
             raise DataError(f"moment {row} holds a number that is not finite; it cannot be scored")
         return joined
+
+    def numbers(self, state: Any, action: Any = None, progress: Any = None) -> Tensor:
+        """(T, m - F) the part of ``inputs`` beside the pictures: normalised joints, action, progress."""
+        config, state = self.config, as_tensor(state)
+        if state.ndim != 2 or state.shape[1] != len(config.joints):
+            want = f"(T, {len(config.joints)}) for {', '.join(config.joints)}"
+            raise DataError(f"state must be {want}, got {tuple(state.shape)}")
+        parts = [(state.to(self.state_mean) - self.state_mean) / self.state_std]
+        if config.action != "none":
+            if action is None:
+                raise DataError(f"this reward reads the action ({config.action}); none was given")
+            relative = self._relative(state, as_tensor(action)).to(self.action_mean)
+            parts.append((relative - self.action_mean) / self.action_std)
+        if config.progress:
+            if progress is None:
+                raise DataError("this reward reads the clock (progress); none was given")
+            parts.append(as_tensor(progress).to(self.state_mean).reshape(-1, 1))
+        return torch.cat(parts, dim=1)
 
     def logits(self, inputs: Tensor) -> Tensor:
         """(B, m) to (B,): the raw logit log w+/w- [nats]."""
@@ -136,24 +153,6 @@ class SvmRewardModel(PreTrainedRewardModel):
 
     # -- inside ----------------------------------------------------------------------------------------------------
 
-    def _rest(self, state: Tensor, action: Any, progress: Any) -> list[Tensor]:
-        """The parts of the input beside the pictures."""
-        config = self.config
-        if state.ndim != 2 or state.shape[1] != len(config.joints):
-            want = f"(T, {len(config.joints)}) for {', '.join(config.joints)}"
-            raise DataError(f"state must be {want}, got {tuple(state.shape)}")
-        parts = [(state.to(self.state_mean) - self.state_mean) / self.state_std]
-        if config.action != "none":
-            if action is None:
-                raise DataError(f"this reward reads the action ({config.action}); none was given")
-            relative = self._relative(state, as_tensor(action)).to(self.action_mean)
-            parts.append((relative - self.action_mean) / self.action_std)
-        if config.progress:
-            if progress is None:
-                raise DataError("this reward reads the clock (progress); none was given")
-            parts.append(as_tensor(progress).to(self.state_mean).reshape(-1, 1))
-        return parts
-
     def _relative(self, state: Tensor, action: Tensor) -> Tensor:
         """(T, A): targets become differences to the measured joints; noise stays as it is."""
         count, kind = len(state), self.config.action
@@ -168,16 +167,16 @@ class SvmRewardModel(PreTrainedRewardModel):
         action = batch.get(LATENT if self.config.action == "noise" else ACTION)
         state = batch[STATE].float()
         progress = batch["frame_index"].float() / self.config.horizon_steps if self.config.progress else None
-        rest = self._rest(state, action, progress)
+        numbers = self.numbers(state, action, progress)
         if self.encoder is None:
-            return torch.cat(rest, dim=1)
+            return numbers
         images = {}
         for role, box in self.encoder.boxes.items():
             pixels = (batch[IMAGES + role] * 255).round().to(torch.uint8).permute(0, 2, 3, 1)
             images[role] = to_float(letterbox(pixels, box))
         with torch.set_grad_enabled(torch.is_grad_enabled() and not self.config.freeze_encoder):
             features = self.encoder(images)
-        return torch.cat([features, *rest], dim=1)
+        return torch.cat([features, numbers], dim=1)
 
     def _batch_labels(self, batch: dict[str, Tensor]) -> tuple[Tensor, Tensor]:
         """(B,) outcomes and (B,) weights that give successes and failures of the batch half each."""

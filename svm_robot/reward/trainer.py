@@ -68,7 +68,7 @@ class DiscriminatorTrainer:
         logit = self.model.logits(inputs)
         loss = discriminator_loss(logit, label)
         self.optimizer.zero_grad(set_to_none=True)
-        loss.backward()
+        loss.backward()  # type: ignore[no-untyped-call]
         self.optimizer.step()
         return loss.detach(), logit.detach()
 
