@@ -45,20 +45,20 @@ def test_spatial_softmax_finds_a_spot() -> None:
 
 def test_it_learns_where_a_spot_is() -> None:
     torch.manual_seed(0)
-    encoder, head = PixelEncoder({"front": (32, 32)}, dim=8), torch.nn.Linear(8, 2)
+    encoder, head = PixelEncoder({"front": (24, 24)}, dim=8), torch.nn.Linear(8, 2)
     rng = np.random.default_rng(0)
-    places = rng.integers(4, 28, (128, 2))
-    pictures = rng.integers(0, 40, (128, 32, 32, 3)).astype(np.uint8)
+    places = rng.integers(3, 21, (48, 2))
+    pictures = rng.integers(0, 40, (48, 24, 24, 3)).astype(np.uint8)
     for picture, (row, column) in zip(pictures, places, strict=True):
         picture[row - 2 : row + 3, column - 2 : column + 3, 0] = 250
-    images, goal = {"front": to_float(torch.from_numpy(pictures))}, torch.from_numpy(places / 16 - 1).float()
+    images, goal = {"front": to_float(torch.from_numpy(pictures))}, torch.from_numpy(places / 12 - 1).float()
     optimiser = torch.optim.Adam([*encoder.parameters(), *head.parameters()], lr=3e-3)
-    for _ in range(120):
+    for _ in range(80):
         loss = ((head(encoder(images)) - goal) ** 2).mean()
         optimiser.zero_grad()
         loss.backward()
         optimiser.step()
-    assert loss.item() < 0.02  # .21 when the picture is ignored
+    assert loss.item() < 0.05 < goal.var().item() / 3  # a third of what ignoring the picture gives
 
 
 def test_fingerprint_tells_weights_apart() -> None:
