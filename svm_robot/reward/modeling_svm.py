@@ -172,7 +172,8 @@ class SvmRewardModel(PreTrainedRewardModel):
             return numbers
         images = {}
         for role, box in self.encoder.boxes.items():
-            pixels = (batch[IMAGES + role] * 255).round().to(torch.uint8).permute(0, 2, 3, 1)
+            pictures = batch[IMAGES + role] if IMAGES + role in batch else batch[f"observation.{role}"]
+            pixels = (pictures * 255).round().to(torch.uint8).permute(0, 2, 3, 1)
             images[role] = to_float(letterbox(pixels, box))
         with torch.set_grad_enabled(torch.is_grad_enabled() and not self.config.freeze_encoder):
             features = self.encoder(images)
