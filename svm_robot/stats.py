@@ -16,4 +16,6 @@ def wilson(successes: int, trials: int, z: float = 1.96) -> tuple[float, float]:
     scale = 1 + z * z / trials
     centre = (rate + z * z / (2 * trials)) / scale
     half = z * sqrt(rate * (1 - rate) / trials + z * z / (4 * trials * trials)) / scale
-    return max(0.0, centre - half), min(1.0, centre + half)
+    low = 0.0 if successes == 0 else centre - half  # exact at the ends, where rounding would leave the rate outside
+    high = 1.0 if successes == trials else centre + half
+    return low, high

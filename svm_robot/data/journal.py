@@ -55,14 +55,14 @@ def read_journal(run: Path, kind: str | None = None) -> list[dict[str, Any]]:
 def _lines(path: Path) -> Iterator[dict[str, Any]]:
     if not path.is_file():
         raise DataError(f"no run in {path.parent}: {path.name} is missing (a run is what 'svm-robot finetune' wrote)")
-    lines = path.read_text(encoding="utf-8").splitlines()
-    for number, line in enumerate(lines, start=1):
+    whole = path.read_text(encoding="utf-8").split("\n")[:-1]  # what follows the last line break is torn
+    for number, line in enumerate(whole, start=1):
         try:
             event = json.loads(line)
         except json.JSONDecodeError as error:
-            if number == len(lines):
-                return
             raise DataError(f"{path}, line {number}: not JSON ({error})") from error
+        if not isinstance(event, dict) or "kind" not in event:
+            raise DataError(f"{path}, line {number}: no event of a run")
         if event.get("version") != VERSION:
             raise DataError(f"{path}, line {number}: version {event.get('version')}, this tool reads {VERSION}")
         yield event

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from svm_robot.errors import SvmRobotError
+from svm_robot.errors import SvmRobotError, UnsafeActionError
 from svm_robot.rollout.env import Env, FloatArray, Observation
 from svm_robot.rollout.episode import EpisodeEnd, EpisodeStart, Outcome, Step
 from svm_robot.rollout.listener import Listener
@@ -38,12 +38,11 @@ def run_episode(
             listener.on_start(start)
         end = episode.run()
     except BaseException as error:
-        for failed in _tell_end(begun, episode.aborted(error)):
-            error.add_note(f"and while ending the episode: {type(failed).__name__}: {failed}")
+        _note(error, _tell_end(begun, episode.aborted(error)))
         raise
     failures = _tell_end(begun, end)
     if failures:
-        raise failures[0]
+        raise _note(failures[0], failures[1:])
     return end
 
 
@@ -73,7 +72,7 @@ class _Episode:
         decision = self.position >= len(self.chunk)
         observation = self.observe(frames=decision or self.every_frame)
         if decision:
-            self.chunk = self.policy.act(observation)
+            self.chunk = self.decide(observation)
             self.position = 0
         requested = self.chunk[self.position]
         applied = self.env.apply(requested)
@@ -93,6 +92,14 @@ class _Episode:
         for listener in self.listeners:
             listener.on_step(step)
         return self.operator.poll(step)
+
+    def decide(self, observation: Observation) -> FloatArray:
+        chunk = self.policy.act(observation)
+        if chunk.ndim != 2 or len(chunk) == 0:
+            raise UnsafeActionError(
+                f"the policy gave actions of shape {chunk.shape}, expected (steps, joints); not sent"
+            )
+        return chunk
 
     def observe(self, frames: bool) -> Observation:
         observation = self.env.observe(frames=frames)
@@ -118,12 +125,19 @@ class _Episode:
         return 0.0 if self.first_time_s is None else self.last_time_s - self.first_time_s
 
 
-def _tell_end(listeners: Sequence[Listener], end: EpisodeEnd) -> list[Exception]:
+def _tell_end(listeners: Sequence[Listener], end: EpisodeEnd) -> list[BaseException]:
     """Every listener hears the end, even when another one fails; what failed is returned, first error first."""
-    failures: list[Exception] = []
+    failures: list[BaseException] = []
     for listener in reversed(listeners):
         try:
             listener.on_end(end)
-        except Exception as error:  # noqa: BLE001  (whatever a listener did, the others must hear the end)
+        except BaseException as error:  # noqa: BLE001  (also after Ctrl-C the others must hear the end)
             failures.append(error)
     return failures
+
+
+def _note[E: BaseException](error: E, others: Sequence[BaseException]) -> E:
+    """``error``, with what else went wrong written under it."""
+    for other in others:
+        error.add_note(f"and while ending the episode: {type(other).__name__}: {other}")
+    return error
