@@ -42,12 +42,14 @@ MIDDLE_TICK = 2048
 
 def to_units(radians: ArrayLike) -> FloatArray:
     """(..., 6) joint angles [rad] -> robot units (degrees, gripper 0..100)."""
-    return ((np.asarray(radians, np.float64) - _ZERO_RAD) * _SCALE).astype(np.float32)
+    units: FloatArray = ((np.asarray(radians, np.float64) - _ZERO_RAD) * _SCALE).astype(np.float32)
+    return units
 
 
 def to_radians(units: ArrayLike) -> NDArray[np.float64]:
     """(..., 6) robot units -> joint angles [rad]."""
-    return np.asarray(units, np.float64) / _SCALE + _ZERO_RAD
+    radians: NDArray[np.float64] = np.asarray(units, np.float64) / _SCALE + _ZERO_RAD
+    return radians
 
 
 def to_ticks(radians: ArrayLike) -> NDArray[np.int64]:

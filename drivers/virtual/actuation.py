@@ -26,7 +26,7 @@ class Actuation:
         self._friction = model.geom_friction[self._jaws[0]].copy()
         self.play = np.full(_COUNT, np.radians(disturbance.backlash_deg) / 2)
         self.play[GRIPPER] = 0.0
-        self.enabled = np.ones(_COUNT, bool)
+        self.enabled: NDArray[np.bool_] = np.ones(_COUNT, bool)
         self.queue: list[tuple[float, NDArray[np.float64]]] = []
         self.slip_until_s = 0.0
         self.slip_rng = np.random.default_rng(0)
@@ -55,7 +55,10 @@ class Actuation:
 
     def load(self) -> NDArray[np.float32]:
         """(6,) motor effort as a share of the greatest one, -1..1."""
-        return np.clip(self.data.actuator_force[:_COUNT] / self.force_limit, -1, 1).astype(np.float32)
+        effort: NDArray[np.float32] = np.clip(self.data.actuator_force[:_COUNT] / self.force_limit, -1, 1).astype(
+            np.float32
+        )
+        return effort
 
     def step(self, steps: int) -> None:
         """Advance the physics by ``steps`` time steps."""

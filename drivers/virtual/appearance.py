@@ -29,8 +29,9 @@ class Appearance:
             "ambient": self.ambient * rng.uniform(0.85, 1.1),
         }
         for name, colour in self.colours.items():
-            spread = 0.03 if name == "table" else 0.05
-            look[name] = np.append(np.clip(colour[:3] + rng.uniform(-spread, spread, 3), 0, 1), colour[3])
+            tint = rng.uniform(-1, 1, 3) * (0.012 if name == "table" else 0.05)
+            shade = rng.uniform(0.94, 1.04) if name == "table" else 1.0
+            look[name] = np.append(np.clip(colour[:3] * shade + tint, 0, 1), colour[3])
         self.apply({key: value.tolist() for key, value in look.items()})
 
     def apply(self, look: Look) -> None:

@@ -82,7 +82,7 @@ class _Waypoint:
 
 
 class ScriptedExpert:
-    """Acts like a policy, one target per step. It plans at the first step of an episode and then does not look again."""
+    """Acts like a policy, one target per step. It plans at the first step of an episode and then looks no more."""
 
     source = "script"
     latent: FloatArray | None = None
@@ -93,8 +93,8 @@ class ScriptedExpert:
         self.clumsiness = clumsiness if isinstance(clumsiness, Clumsiness) else Clumsiness.scaled(float(clumsiness))
         self.rng = _own_rng(seed)
         self.plan: list[_Waypoint] = []
-        self.hand = np.zeros(3)
-        self.tremor = np.zeros(3)
+        self.hand: NDArray[np.float64] = np.zeros(3)
+        self.tremor: NDArray[np.float64] = np.zeros(3)
         self.speed = self.speed_m_s
         self.arrived_s = 0.0
         self.last_s: float | None = None
@@ -131,7 +131,7 @@ class ScriptedExpert:
             aim = self.rng.normal(0, self.clumsiness.aim_m, 2)
             too_high = 0.0
             if name == spoiled and far < self.clumsiness.too_far:
-                aim = aim + (0.03, 0.0)
+                aim += (0.03, 0.0)
             elif name == spoiled and high < self.clumsiness.too_high:
                 too_high = 0.03
             self.plan += _pick_and_place(truth["cubes"][name], truth["goals"], aim, too_high)

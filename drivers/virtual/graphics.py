@@ -25,6 +25,8 @@ def _import_mujoco() -> Any:
     headless = sys.platform.startswith("linux") and not (os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"))
     if headless:
         os.environ.setdefault("MUJOCO_GL", "egl")
+    # A software renderer's own threads cost more than they bring at policy sizes, and steal from the learner.
+    os.environ.setdefault("LP_NUM_THREADS", "0")
     try:
         import mujoco
     except ModuleNotFoundError as error:

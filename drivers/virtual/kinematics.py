@@ -53,6 +53,6 @@ def _planar(radius: float, z: float, pitch: float) -> tuple[tuple[float, float, 
 
 
 def roll_for_yaw(pan: float, yaw: float) -> float:
-    """The wrist roll [rad] that lines the jaws up with a square object turned by ``yaw``; a quarter turn is the same."""
+    """The wrist roll [rad] that lines the jaws up with a cube turned by ``yaw``; a quarter turn makes no difference."""
     turned = pan - yaw
     return (turned + math.pi / 4) % (math.pi / 2) - math.pi / 4

@@ -49,7 +49,7 @@ class World:
         self.model = spec.compile()
         self.data = mujoco.MjData(self.model)
         self.actuation = Actuation(self.model, self.data, self.disturbance)
-        things = [thing.name for thing in (*self.task.cubes, *self.task.discs)]
+        things = [cube.name for cube in self.task.cubes] + [disc.name for disc in self.task.discs]
         self.appearance = Appearance(self.model, things)
         self.pictures = Pictures(self.model)
         self._grip = self.model.site("grip").id
