@@ -6,6 +6,7 @@ from lerobot.cameras import CameraConfig
 from lerobot.robots.config import RobotConfig
 
 from svm_robot.drivers.config_virtual_camera import VirtualCameraConfig
+from svm_robot.drivers.virtual.cell_options import CellOptions
 from svm_robot.drivers.virtual.disturbance import Disturbance
 from svm_robot.errors import ConfigError
 
@@ -44,6 +45,17 @@ class VirtualSO101Config(RobotConfig):
     def camera_sizes(self) -> dict[str, tuple[int, int]]:
         """Camera role -> (height, width) [pixels]."""
         return {role: (int(camera.height or 0), int(camera.width or 0)) for role, camera in self.cameras.items()}
+
+    def cell_options(self, seed: int = 0) -> CellOptions:
+        """What the process behind the wire is started with."""
+        return CellOptions(
+            self.task,
+            self.disturbance,
+            self.camera_sizes,
+            self.camera_rates,
+            seed=seed,
+            wire_time=self.emulate_wire_time,
+        )
 
     @property
     def camera_rates(self) -> dict[str, float]:

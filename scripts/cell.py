@@ -3,13 +3,20 @@
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from svm_robot.drivers.config_virtual_so101 import VirtualSO101Config
 from svm_robot.drivers.rig import RigConfig
 from svm_robot.errors import ConfigError
 from svm_robot.rollout import Env, Operator, Policy
 from svm_robot.rollout.env import ImageArray
+from svm_robot.scripts.cli import warn
+
+if TYPE_CHECKING:
+    from svm_robot.drivers.virtual.cell import VirtualCell
+
+SLOW = 0.05
+"""A larger share of lost time is worth telling."""
 
 
 class Truth(Protocol):
@@ -72,7 +79,7 @@ def open_cell(rig: RigConfig, *, clumsiness: float = 1.0) -> Iterator[Cell]:
         if isinstance(rig.robot, VirtualSO101Config) and rig.robot.link == "lockstep":
             yield _open_lockstep(rig, rig.robot, clumsiness, stack)
         else:
-            raise ConfigError(f"robot.link '{getattr(rig.robot, 'link', '')}' of {rig.robot.type} cannot be opened yet")
+            yield _open_robot(rig, clumsiness, stack)
 
 
 def _open_lockstep(rig: RigConfig, robot: VirtualSO101Config, clumsiness: float, stack: ExitStack) -> Cell:
@@ -92,3 +99,66 @@ def _open_lockstep(rig: RigConfig, robot: VirtualSO101Config, clumsiness: float,
         raise ConfigError("teleoperation needs real time; set robot.link to wire")
 
     return Cell(rig, env, world, expert, teleop)
+
+
+def _open_robot(rig: RigConfig, clumsiness: float, stack: ExitStack) -> Cell:
+    """A LeRobot robot: a real one, or the virtual one over its wire."""
+    from lerobot.robots import make_robot_from_config
+
+    from svm_robot.drivers.clock import MonotonicClock
+    from svm_robot.drivers.connect import connect
+    from svm_robot.drivers.limits import joint_limits
+    from svm_robot.drivers.rig_env import RigEnv, StartPose
+    from svm_robot.drivers.virtual_so101 import VirtualSO101
+
+    robot = make_robot_from_config(rig.robot)
+    connect(robot, "robot")
+    virtual = robot.cell if isinstance(robot, VirtualSO101) else None
+    env = RigEnv(
+        robot,
+        rate_hz=rig.rate_hz,
+        clock=MonotonicClock(),
+        safety=rig.safety,
+        limits=joint_limits(robot),
+        max_frame_age_s=rig.max_frame_age_s,
+        start=StartPose(rig.start_pose or {}, rig.start_speed),
+        reset_scene=virtual.reset if virtual else None,
+    )
+    stack.callback(env.close)
+    if virtual is not None:
+        stack.callback(_tell_slowness, virtual)
+
+    def teleop() -> Policy:
+        return _open_teleop(rig, env.spec.joints, stack)
+
+    if virtual is None:
+        return Cell(rig, env, None, None, teleop)
+
+    from svm_robot.drivers.virtual.expert import ScriptedExpert
+
+    return Cell(rig, env, virtual, lambda seed: ScriptedExpert(virtual, clumsiness, seed), teleop)
+
+
+def _open_teleop(rig: RigConfig, joints: tuple[str, ...], stack: ExitStack) -> Policy:
+    from lerobot.teleoperators import make_teleoperator_from_config
+
+    from svm_robot.drivers.connect import connect
+    from svm_robot.drivers.teleop import TeleopPolicy
+
+    if rig.teleop is None:
+        raise ConfigError(
+            "this rig has no teleoperator; add --teleop.type=so101_leader --teleop.port=... --teleop.id=..."
+        )
+    teleoperator = make_teleoperator_from_config(rig.teleop)
+    degrees = True if isinstance(rig.robot, VirtualSO101Config) else getattr(rig.robot, "use_degrees", None)
+    policy = TeleopPolicy(teleoperator, joints, degrees)
+    connect(teleoperator, "teleop")
+    stack.callback(teleoperator.disconnect)
+    return policy
+
+
+def _tell_slowness(cell: "VirtualCell") -> None:
+    status = cell.status()
+    share = status["lost_s"] / max(status["running_s"], 1.0)
+    if share > SLOW:
+        warn(f"this computer is too slow for the virtual robot in real time: it lost {share:.0%} of the time")

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from svm_robot.drivers.virtual.arm import calibration
 from svm_robot.drivers.virtual.bus import WireFaults
 from svm_robot.drivers.virtual.cell_options import CellOptions
 from svm_robot.drivers.virtual.frames import Frame, FrameReader
@@ -25,6 +26,8 @@ START_TIMEOUT_S = 60.0
 ANSWER_TIMEOUT_S = 20.0
 CLOSE_TIMEOUT_S = 5.0
 MEMORY = Path("/dev/shm")
+CALIBRATION_ID = "virtual"
+"""LeRobot's ``id`` of the arm: the cell's folder holds its calibration under this name."""
 
 
 class VirtualCell:
@@ -38,7 +41,7 @@ class VirtualCell:
         self.port = ""
         """Path of the serial port; empty while closed."""
         self.folder: Path | None = None
-        """Where the cameras' shared memory lies while open."""
+        """Where the cameras' shared memory and the arm's calibration lie while open."""
         self._process: subprocess.Popen[bytes] | None = None
         self._channel: socket.socket | None = None
         self._readers: dict[str, FrameReader] = {}
@@ -63,6 +66,7 @@ class VirtualCell:
             )
         try:
             self.port = self._receive(START_TIMEOUT_S)["port"]
+            (self.folder / f"{CALIBRATION_ID}.json").write_text(json.dumps(calibration()))
             self._readers = {role: FrameReader(self.folder / role) for role in self.options.sizes}
         except BaseException:
             self.close()
@@ -112,8 +116,8 @@ class VirtualCell:
         self._ask("faults", **asdict(faults))
 
     def status(self) -> dict[str, Any]:
-        """``real_time_factor`` (1 unless this machine is too slow), ``lost_s``, ``packets`` by instruction,
-        ``discarded_bytes``, ``torque`` by servo."""
+        """``real_time_factor`` (1 unless this machine is too slow), ``lost_s`` of ``running_s``, ``packets`` by
+        instruction, ``discarded_bytes``, ``torque`` by servo."""
         values: dict[str, Any] = self._ask("status")
         return values
 

@@ -60,7 +60,7 @@ class CellServer:
         self.wire = Wire(self.bus, wire_time=options.wire_time)
         self.cameras = [_Camera(self.world, role, rate, folder / role) for role, rate in options.rates.items()]
         self.pace = RealTimePace(STEP_S, MAX_BEHIND_S)
-        self.running = True
+        self.running, self.started_s = True, 0.0
         self.requests: dict[str, Callable[..., Any]] = {
             "reset": self.reset,
             "succeeded": self.world.succeeded,
@@ -81,7 +81,8 @@ class CellServer:
             stack.callback(self.world.close)
             stack.callback(self.wire.close)
             self.send({"port": self.wire.port})
-            self.pace.start(time.perf_counter())
+            self.started_s = time.perf_counter()
+            self.pace.start(self.started_s)
             while self.running:
                 self.turn()
 
@@ -143,6 +144,7 @@ class CellServer:
         return {
             "real_time_factor": self.pace.factor,
             "lost_s": self.pace.lost_s,
+            "running_s": time.perf_counter() - self.started_s,
             "packets": {str(code): count for code, count in self.bus.counts.items()},
             "discarded_bytes": self.wire.parser.discarded,
             "torque": [servo.torque for servo in self.bus.servos],

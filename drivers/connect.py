@@ -1,0 +1,31 @@
+"""Connecting a LeRobot device without its questions: what is missing becomes one error that says what to run."""
+
+from typing import Any
+
+from svm_robot.drivers.shutdown import shut_down
+from svm_robot.errors import DeviceError
+
+
+def connect(device: Any, kind: str) -> None:
+    """Connect a robot or teleoperator (``kind``: ``robot`` or ``teleop``, as LeRobot's options begin).
+
+    LeRobot would ask at the keyboard when the calibration does not fit; here that is an error. Raises ``DeviceError``;
+    everything that was open is closed again then.
+    """
+    try:
+        device.connect(calibrate=False)
+        calibrated = device.is_calibrated
+    except DeviceError:
+        raise
+    except (OSError, RuntimeError) as error:
+        shut_down(device)
+        text = " ".join(str(error).split())
+        raise DeviceError(f"cannot connect {kind} '{device.name}': {text}") from error
+    if not calibrated:
+        shut_down(device)
+        port = f" --{kind}.port={device.config.port}" if hasattr(device.config, "port") else ""
+        command = f"lerobot-calibrate --{kind}.type={device.name}{port} --{kind}.id={device.id}"
+        raise DeviceError(
+            f"{kind} '{device.name}' with id '{device.id}' is not calibrated, or by another file than "
+            f"{device.calibration_fpath}; run: {command}"
+        )

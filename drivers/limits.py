@@ -1,0 +1,30 @@
+"""How far each joint of a connected robot may go, from its own calibration."""
+
+from typing import Any
+
+from svm_robot.drivers.joints import JOINT_LIMITS
+
+
+def joint_limits(robot: Any) -> dict[str, tuple[float, float]]:
+    """Joint key -> (lower, upper) in robot units; empty for a robot that has no calibrated bus of motors.
+
+    In LeRobot's degrees mode nothing else holds a target inside the calibrated range before it is sent.
+    """
+    if robot.name == "virtual_so101":
+        return dict(JOINT_LIMITS)
+    bus = getattr(robot, "bus", None)
+    calibration = getattr(bus, "calibration", None) or {}
+    limits = {}
+    for motor, ends in calibration.items():
+        if motor not in bus.motors:
+            continue
+        match bus.motors[motor].norm_mode.value:
+            case "degrees":
+                turn = bus.model_resolution_table[bus.motors[motor].model] - 1
+                half = (ends.range_max - ends.range_min) / 2 * 360 / turn
+                limits[f"{motor}.pos"] = (-half, half)
+            case "range_0_100":
+                limits[f"{motor}.pos"] = (0.0, 100.0)
+            case "range_m100_100":
+                limits[f"{motor}.pos"] = (-100.0, 100.0)
+    return limits

@@ -1,0 +1,220 @@
+"""Any LeRobot robot as an ``Env``: paced, with capture times, behind the safety limits."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from svm_robot.drivers.clock import Clock
+from svm_robot.drivers.observation import Applied, Observation, Spec
+from svm_robot.drivers.safety import Safety, SafetyConfig
+from svm_robot.drivers.shutdown import shut_down
+from svm_robot.drivers.ticker import Ticker
+from svm_robot.errors import ConfigError, DeviceError, StaleError, UnsafeActionError
+
+FloatArray = NDArray[np.float32]
+ImageArray = NDArray[np.uint8]
+
+ARRIVED = 3.0
+"""A joint this near to its start position has arrived [robot units]."""
+SETTLE_S = 2.0
+"""How long the arm may take to arrive after the last target of the way."""
+
+
+@dataclass(frozen=True)
+class StartPose:
+    """Where episodes start, and how the arm gets there."""
+
+    pose: Mapping[str, float] = field(default_factory=dict)
+    """Joint key -> position; joints that are not named stay where they are."""
+    speed: float = 30.0
+    """Greatest speed of any joint on the way [robot units/s]."""
+
+
+@dataclass(frozen=True)
+class RigStatistics:
+    """How well the loop kept time since the rig was opened."""
+
+    ticks: int
+    missed: int
+    """Ticks left out because the loop came back too late."""
+    lateness_p99_s: float
+    lateness_max_s: float
+    frame_age_mean_s: Mapping[str, float]
+    """Camera role -> mean age of its frames when they were handed out."""
+    frame_age_max_s: Mapping[str, float]
+
+
+class RigEnv:
+    """Four verbs over a connected robot. Not thread-safe; ``close`` may be called twice."""
+
+    def __init__(
+        self,
+        robot: Any,
+        *,
+        rate_hz: float,
+        clock: Clock,
+        safety: SafetyConfig,
+        limits: Mapping[str, tuple[float, float]],
+        max_frame_age_s: float,
+        start: StartPose | None = None,
+        reset_scene: Callable[[int | None], None] | None = None,
+    ) -> None:
+        """``limits``: joint key -> (lower, upper) in robot units; ``reset_scene``: what a virtual cell does by itself.
+
+        Raises ``ConfigError`` when the robot has no joint positions or the start pose names a joint it does not have.
+        """
+        self.robot, self.clock = robot, clock
+        joints = tuple(key for key, kind in robot.action_features.items() if key.endswith(".pos") and kind is float)
+        cameras = {key: shape[:2] for key, shape in robot.observation_features.items() if isinstance(shape, tuple)}
+        self.spec = Spec(robot.robot_type, joints, cameras, rate_hz)
+        self.start = start or StartPose()
+        self._check()
+        self.max_frame_age_s = max_frame_age_s
+        self.reset_scene = reset_scene
+        self.safety = Safety(safety, joints, limits, rate_hz)
+        self.ticker = Ticker(rate_hz, clock)
+        self._previous: FloatArray | None = None
+        self._ages: dict[str, list[float]] = {role: [] for role in cameras}
+        self._closed = False
+
+    def reset(self, seed: int | None = None) -> None:
+        """Go to the start pose, slowly; then, where the world can, a new scene. Blocks until the arm is there.
+
+        Raises ``DeviceError`` when the arm does not arrive (something is in its way, or a motor is off).
+        """
+        if self.start.pose:
+            self._go_to_start()
+        if self.reset_scene is not None:
+            self.reset_scene(seed)
+        self._previous = None
+        self.ticker.start()
+
+    def observe(self, frames: bool = True) -> Observation:
+        """Wait for the next tick, then read joints and newest frames.
+
+        Raises ``StaleError`` naming the camera and the age when a frame is older than allowed, ``DeviceError`` when an
+        arm or camera does not answer.
+        """
+        self.ticker.wait()
+        raw, now = self._read()
+        if self._previous is None:
+            self._previous = self._state(raw)
+        pictures: dict[str, ImageArray] = {}
+        times: dict[str, float] = {}
+        for role in self.spec.cameras if frames else ():
+            pictures[role], times[role] = timed_frame(self.robot.cameras.get(role), raw[role], now)
+            self._check_age(role, self.clock.now_s() - times[role])
+        return Observation(self._state(raw), now, pictures, times)
+
+    def apply(self, action: FloatArray) -> Applied:
+        """Send (J,) absolute joint targets, limited relative to the last targets sent; does not wait.
+
+        Raises ``UnsafeActionError`` for a non-finite or wrongly shaped action; nothing is sent then.
+        """
+        previous = self._previous
+        if previous is None:
+            self.safety.checked(action, "action")
+            raise UnsafeActionError("apply() came before the first observe(): nothing is known of where the arm is")
+        limited = self.safety.limit(action, previous)
+        sent = self._send(limited.sent)
+        self._previous = sent
+        return Applied(sent, limited.clipped or bool(np.any(sent != limited.sent)))
+
+    def close(self) -> None:
+        """Torque off, then disconnect; every part is tried and the first error is raised."""
+        if self._closed:
+            return
+        self._closed = True
+        failures = shut_down(self.robot)
+        if failures:
+            raise DeviceError(f"while switching the robot off: {failures[0]}") from failures[0]
+
+    def statistics(self) -> RigStatistics:
+        """How well the loop kept time so far."""
+        late = self.ticker.lateness_s or [0.0]
+        seen = {role: ages for role, ages in self._ages.items() if ages}
+        return RigStatistics(
+            ticks=self.ticker.ticks,
+            missed=self.ticker.missed,
+            lateness_p99_s=float(np.percentile(late, 99)),
+            lateness_max_s=max(late),
+            frame_age_mean_s={role: float(np.mean(ages)) for role, ages in seen.items()},
+            frame_age_max_s={role: max(ages) for role, ages in seen.items()},
+        )
+
+    def _check(self) -> None:
+        if not self.spec.joints:
+            raise ConfigError(f"robot '{self.spec.robot_type}' has no joint positions (keys that end in .pos)")
+        unknown = sorted(set(self.start.pose) - set(self.spec.joints))
+        if unknown:
+            raise ConfigError(
+                f"start_pose names {', '.join(unknown)}; the joints of this robot are {', '.join(self.spec.joints)}"
+            )
+
+    def _read(self) -> tuple[dict[str, Any], float]:
+        try:
+            raw: dict[str, Any] = self.robot.get_observation()
+        except StaleError:
+            raise
+        except TimeoutError as error:
+            raise StaleError(f"{error}; nothing moves on an old picture") from error
+        except (ConnectionError, RuntimeError) as error:
+            raise DeviceError(f"{self.spec.robot_type} does not answer: {error}; check cable and power") from error
+        return raw, self.clock.now_s()
+
+    def _state(self, raw: Mapping[str, Any]) -> FloatArray:
+        return np.array([raw[joint] for joint in self.spec.joints], np.float32)
+
+    def _send(self, targets: FloatArray) -> FloatArray:
+        asked = {joint: float(value) for joint, value in zip(self.spec.joints, targets, strict=True)}
+        try:
+            sent = self.robot.send_action(asked)
+        except (ConnectionError, RuntimeError) as error:
+            raise DeviceError(f"{self.spec.robot_type} does not take its targets: {error}") from error
+        return np.array([sent[joint] for joint in self.spec.joints], np.float32)
+
+    def _check_age(self, role: str, age_s: float) -> None:
+        self._ages[role].append(age_s)
+        if age_s > self.max_frame_age_s:
+            raise StaleError(
+                f"camera '{role}': newest frame is {age_s * 1000:.0f} ms old, max_frame_age_s allows "
+                f"{self.max_frame_age_s * 1000:.0f} ms; nothing moves on an old picture"
+            )
+
+    def _go_to_start(self) -> None:
+        """Straight in joint space, at limited speed, tick by tick."""
+        ticker = Ticker(self.spec.rate_hz, self.clock)
+        begin = self._state(self._read()[0])
+        goal = np.array([self.start.pose.get(j, now) for j, now in zip(self.spec.joints, begin, strict=True)])
+        goal = np.clip(goal, self.safety.lower, self.safety.upper).astype(np.float32)
+        count = int(np.ceil(np.max(np.abs(goal - begin)) / self.start.speed / ticker.period_s))
+        for index in range(1, count + 1):
+            ticker.wait()
+            self._send((begin + (goal - begin) * (index / count)).astype(np.float32))
+        for _ in range(round(SETTLE_S / ticker.period_s) + 1):
+            ticker.wait()
+            away = np.abs(self._state(self._read()[0]) - goal)
+            if np.all(away <= ARRIVED):
+                return
+        worst = int(np.argmax(away))
+        raise DeviceError(
+            f"{self.spec.joints[worst]} stopped {away[worst]:.1f} away from its start position; "
+            "is something in its way, or its motor off?"
+        )
+
+
+def timed_frame(camera: Any, frame: ImageArray, read_s: float) -> tuple[ImageArray, float]:
+    """A frame with its capture time [s].
+
+    LeRobot's threaded cameras keep frame and time together under a lock; taking both there keeps them a pair. A camera
+    that tells no time gets that of the reading.
+    """
+    lock = getattr(camera, "frame_lock", None)
+    if lock is not None and getattr(camera, "latest_timestamp", None) is not None:
+        with lock:
+            return camera.latest_frame, float(camera.latest_timestamp)
+    time_s = getattr(camera, "latest_timestamp", None)
+    return frame, float(time_s) if time_s is not None else read_s

@@ -1,0 +1,42 @@
+"""Leaving a robot safe, whatever else is broken."""
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+
+def shut_down(robot: Any) -> list[Exception]:
+    """Torque off motor by motor, then disconnect arm, cameras and port; returns what failed, first failure first.
+
+    LeRobot's own ``disconnect`` stops at the first motor that does not answer and leaves the later ones powered
+    (huggingface/lerobot issue 2819). A robot that shall keep its torque (``disable_torque_on_disconnect: false``) does.
+    """
+    failures: list[Exception] = []
+    bus = _open_bus(robot)
+    if bus is not None and getattr(robot.config, "disable_torque_on_disconnect", True):
+        for motor in bus.motors:
+            _attempt(partial(bus.disable_torque, motor, num_retry=1), failures)
+    if robot.is_connected:
+        _attempt(robot.disconnect, failures)
+    for camera in getattr(robot, "cameras", {}).values():
+        if camera.is_connected:
+            _attempt(camera.disconnect, failures)
+    if bus is not None and bus.is_connected:
+        _attempt(partial(bus.disconnect, False), failures)
+    return failures
+
+
+def _open_bus(robot: Any) -> Any:
+    """The motor bus of a robot that has one and has its port open, also when the rest of it is not connected."""
+    try:
+        bus = robot.bus
+    except (AttributeError, ConnectionError):
+        return None
+    return bus if bus.is_connected else None
+
+
+def _attempt(action: Callable[[], Any], failures: list[Exception]) -> None:
+    try:
+        action()
+    except Exception as error:  # noqa: BLE001  (whatever a driver raises, the next part must be switched off)
+        failures.append(error)
