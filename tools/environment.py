@@ -86,7 +86,7 @@ def is_ready(place: Place) -> bool:
 
 def is_usable(place: Place) -> bool:
     """True when what is there can be brought up to date: not interrupted, not moved, same interpreter."""
-    if place.mark.exists() or not (place.venv / "bin" / "activate").is_file():
+    if place.mark.exists() or not (place.venv / "bin" / "activate").is_file() or not os.access(place.python, os.X_OK):
         return False
     activate = (place.venv / "bin" / "activate").read_text(encoding="utf-8", errors="replace")
     if not any(f"{quote}{place.venv}" in activate for quote in ("=", "'", '"')):
