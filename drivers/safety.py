@@ -1,5 +1,6 @@
 """Limits below the seam: what may reach a motor, whoever asked for it."""
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -90,7 +91,7 @@ class Safety:
         low, high = limits.get(joint, (-np.inf, np.inf))
         if joint in config.limits:
             own = config.limits[joint]
-            if len(own) != 2:
+            if len(own) != 2 or any(math.isnan(end) for end in own):
                 raise ConfigError(f"safety.limits of {joint} must be [lower, upper], got {own}")
             low, high = max(low, own[0]), min(high, own[1])
         if not low < high:

@@ -6,6 +6,8 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from svm_robot.errors import UnsafeActionError
+
 FloatArray = NDArray[np.float32]
 ImageArray = NDArray[np.uint8]
 
@@ -61,6 +63,8 @@ class ToyEnv:
         return image
 
     def apply(self, action: FloatArray) -> ToyApplied:
+        if np.shape(action) != self.target.shape or not np.isfinite(action).all():
+            raise UnsafeActionError(f"expected {self.target.shape} finite targets, got {action}; nothing was sent")
         sent = np.clip(action, -100, 100).astype(np.float32)
         self.target = sent
         return ToyApplied(sent, bool(np.any(sent != action)))

@@ -1,0 +1,186 @@
+"""What every ``Env`` must do, whoever implements it. A new environment is one more row of ``ENVS``."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+import toys
+
+from svm_robot.drivers.virtual.disturbance import Disturbance
+from svm_robot.drivers.virtual.lockstep import LockstepEnv
+from svm_robot.drivers.virtual.world import World
+from svm_robot.errors import UnsafeActionError
+from svm_robot.rollout import Env
+
+
+@dataclass(frozen=True)
+class Row:
+    """One environment under test."""
+
+    make: Callable[[], Env]
+    repeats: bool = True
+    """The same seed gives the same start (False for the real world)."""
+    time_tolerance_s: float = 1e-9
+    """How far a tick may lie from its time."""
+
+
+DISTURBED = Disturbance(slip=1.0, delay_s=0.05, joint_noise_deg=0.2, pixel_noise=2.0, backlash_deg=0.5)
+ENVS: dict[str, Row] = {
+    "toy": Row(toys.ToyEnv),
+    "lockstep": Row(lambda: LockstepEnv(World())),
+    "lockstep, 30 Hz, two cubes, disturbed": Row(lambda: LockstepEnv(World("two", DISTURBED), rate_hz=30.0)),
+}
+
+
+@pytest.fixture(params=list(ENVS))
+def row(request: pytest.FixtureRequest) -> Row:
+    return ENVS[request.param]
+
+
+@pytest.fixture
+def env(row: Row) -> Iterator[Env]:
+    made = row.make()
+    yield made
+    made.close()
+
+
+def test_the_spec_is_constant_and_complete(env: Env) -> None:
+    spec = env.spec
+    assert spec.robot_type
+    assert len(set(spec.joints)) == len(spec.joints) > 0
+    assert all(joint.endswith(".pos") for joint in spec.joints)
+    assert spec.rate_hz > 0
+    env.reset(0)
+    env.observe()
+    assert env.spec == spec
+
+
+def test_an_observation_is_what_the_spec_says(env: Env) -> None:
+    env.reset(0)
+    seen = env.observe()
+    assert seen.state.shape == (len(env.spec.joints),)
+    assert seen.state.dtype == np.float32
+    assert np.isfinite(seen.state).all()
+    assert set(seen.frames) == set(seen.frame_times_s) == set(env.spec.cameras)
+    for role, (height, width) in env.spec.cameras.items():
+        assert seen.frames[role].shape == (height, width, 3)
+        assert seen.frames[role].dtype == np.uint8
+        assert seen.frame_times_s[role] <= seen.state_time_s + 1 / env.spec.rate_hz
+
+
+def test_without_frames_only_the_joints_are_read(env: Env) -> None:
+    env.reset(0)
+    seen = env.observe(frames=False)
+    assert (len(seen.frames), len(seen.frame_times_s)) == (0, 0)
+    assert np.isfinite(seen.state).all()
+
+
+def test_the_clock_moves_on_by_the_period(env: Env, row: Row) -> None:
+    env.reset(0)
+    times = []
+    for _ in range(8):
+        seen = env.observe(frames=False)
+        times.append(seen.state_time_s)
+        env.apply(seen.state)
+    np.testing.assert_allclose(np.diff(times), 1 / env.spec.rate_hz, atol=row.time_tolerance_s)
+
+
+def test_a_pose_that_is_held_is_sent_as_asked_for(env: Env) -> None:
+    env.reset(0)
+    state = env.observe(frames=False).state
+    before = state.copy()
+    applied = env.apply(state)
+    assert applied.sent.shape == state.shape
+    assert applied.sent.dtype == np.float32
+    np.testing.assert_array_equal(state, before)  # the caller's array is left alone
+    assert applied.clipped == bool(np.any(applied.sent != state))
+
+
+def test_a_jump_is_limited_and_says_so(env: Env) -> None:
+    env.reset(0)
+    state = env.observe(frames=False).state
+    for jump in (1e4, -1e4):
+        asked = np.full_like(state, jump)
+        applied = env.apply(asked)
+        assert applied.clipped
+        assert np.all(np.abs(applied.sent) < 1e3)
+        np.testing.assert_array_equal(asked, jump)
+
+
+def test_a_joint_moves_towards_its_target(env: Env) -> None:
+    env.reset(0)
+    first = env.observe(frames=False).state
+    target = first.copy()
+    target[0] += 8
+    for _ in range(int(env.spec.rate_hz)):
+        env.apply(target)
+        last = env.observe(frames=False).state
+    assert last[0] - first[0] == pytest.approx(8, abs=2)
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf])
+def test_what_is_not_finite_is_refused_and_nothing_moves(env: Env, bad: float) -> None:
+    env.reset(0)
+    first = env.observe(frames=False).state
+    env.apply(first)
+    action = first.copy()
+    action[1] = bad
+    with pytest.raises(UnsafeActionError):
+        env.apply(action)
+    for _ in range(3):
+        last = env.observe(frames=False).state
+    np.testing.assert_allclose(last, first, atol=1.5)
+
+
+def test_another_number_of_joints_is_refused(env: Env) -> None:
+    env.reset(0)
+    state = env.observe(frames=False).state
+    for wrong in (state[:-1], np.append(state, np.float32(0)), state[None]):
+        with pytest.raises(UnsafeActionError):
+            env.apply(wrong)
+
+
+def test_the_same_seed_repeats_an_episode(env: Env, row: Row) -> None:
+    if not row.repeats:
+        pytest.skip("no two episodes of this world are the same")
+    runs = []
+    for _ in range(2):
+        env.reset(11)
+        states = []
+        for step in range(6):
+            seen = env.observe(frames=step == 5)
+            states.append(seen.state)
+            env.apply(seen.state + np.float32(3))
+        runs.append((np.array(states), dict(seen.frames)))
+    np.testing.assert_array_equal(runs[0][0], runs[1][0])
+    for role in env.spec.cameras:
+        np.testing.assert_array_equal(runs[0][1][role], runs[1][1][role])
+
+
+def test_another_seed_is_another_start(env: Env, row: Row) -> None:
+    if not row.repeats:
+        pytest.skip("no two episodes of this world are the same")
+    states = []
+    for seed in (1, 2):
+        env.reset(seed)
+        states.append(env.observe(frames=False).state)
+    assert np.any(states[0] != states[1])
+
+
+def test_observations_do_not_change_afterwards(env: Env) -> None:
+    env.reset(0)
+    first = env.observe()
+    state, frames = first.state.copy(), {role: frame.copy() for role, frame in first.frames.items()}
+    for _ in range(4):
+        env.apply(first.state + np.float32(20))
+        env.observe()
+    np.testing.assert_array_equal(first.state, state)
+    for role, frame in frames.items():
+        np.testing.assert_array_equal(first.frames[role], frame)
+
+
+def test_close_may_be_called_twice(row: Row) -> None:
+    made = row.make()
+    made.close()
+    made.close()
