@@ -2,7 +2,6 @@
 
 import contextlib
 import io
-import os
 import shutil
 from pathlib import Path
 
@@ -10,6 +9,7 @@ import draccus
 from lerobot.configs.rewards import RewardModelConfig
 from safetensors import SafetensorError
 
+from svm_robot.data.files import sync
 from svm_robot.errors import CheckpointError
 from svm_robot.reward.configuration_svm import SvmConfig
 from svm_robot.reward.modeling_svm import SvmRewardModel
@@ -19,16 +19,18 @@ from svm_robot.rollout.env import EnvSpec
 def save_reward(model: SvmRewardModel, path: Path, overwrite: bool = False) -> None:
     """Write beside ``path``, then rename: a reader sees the old checkpoint or the new one, never half of one."""
     refuse_existing(path, overwrite)
-    fresh = path.with_name(f".{path.name}.new")
-    shutil.rmtree(fresh, ignore_errors=True)
     path.parent.mkdir(parents=True, exist_ok=True)
+    fresh, old = path.with_name(f".{path.name}.new"), path.with_name(f".{path.name}.old")
+    for left_over in (fresh, old):
+        shutil.rmtree(left_over, ignore_errors=True)
     model.save_pretrained(fresh)
     for file in fresh.iterdir():
-        with file.open("rb") as handle:
-            os.fsync(handle.fileno())
+        sync(file)
     if path.exists():
-        shutil.rmtree(path)
+        path.rename(old)
     fresh.rename(path)
+    sync(path.parent)
+    shutil.rmtree(old, ignore_errors=True)
 
 
 def refuse_existing(path: Path, overwrite: bool) -> None:

@@ -1,16 +1,17 @@
 """Fit the discriminator: split by episode, train, calibrate, and judge it beside the shortcuts it must beat."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, replace
-from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor
 
 from svm_robot.data.episodes import EpisodeData
-from svm_robot.errors import ConfigError, DataError
+from svm_robot.errors import CheckpointError, ConfigError, DataError
+from svm_robot.reward.checkpoint import differences
 from svm_robot.reward.configuration_svm import SvmConfig
 from svm_robot.reward.modeling_svm import SvmRewardModel
 from svm_robot.reward.pixels import train_pixels
@@ -19,6 +20,9 @@ from svm_robot.reward.samples import Episodes, Samples, action_rows, collect, co
 from svm_robot.reward.split import check_classes, labelled, split_episodes
 from svm_robot.reward.trainer import DiscriminatorTrainer
 from svm_robot.vision.encoder import PixelEncoder, fingerprint
+
+CHUNK = 4
+"""Rows that belong together in a dataset that knows no chunks."""
 
 
 @dataclass(frozen=True)
@@ -39,7 +43,7 @@ class FitOptions:
             raise ConfigError(f"the held-out share must lie between 0 and 1, got {self.holdout}")
 
 
-def new_config(dataset: Episodes, action: str, name: str = "", chunk: int = 4, device: str = "cpu") -> SvmConfig:
+def new_config(dataset: Episodes, action: str, name: str = "", device: str = "cpu", **more: Any) -> SvmConfig:
     """The configuration of a reward for this dataset. ``DataError`` when noise is asked for and there is none."""
     latent = next((e.latent for e in dataset.episodes if e.latent is not None), None)
     if action == "noise" and latent is None:
@@ -49,13 +53,14 @@ def new_config(dataset: Episodes, action: str, name: str = "", chunk: int = 4, d
         cameras={role: list(size) for role, size in dataset.cameras.items()},
         action=action,
         latent_dim=latent.shape[1] if action == "noise" and latent is not None else 0,
-        chunk=chunk,
+        chunk=chunk_of(dataset.episodes),
         horizon_steps=max((len(episode) for episode in dataset.episodes), default=0),
         robot_type=dataset.robot_type,
         rate_hz=dataset.rate_hz,
         dataset=name,
         label_hash=dataset.label_hash,
         device=device,
+        **more,
     )
 
 
@@ -64,7 +69,7 @@ def fit_reward(
     config: SvmConfig,
     options: FitOptions = FitOptions(),
     encoder: PixelEncoder | None = None,
-    progress: Callable[[int], None] = lambda _: None,
+    progress: Callable[[int], object] = lambda _: None,
 ) -> tuple[SvmRewardModel, Quality]:
     """Train on three quarters of the episodes, judge on the rest. The model returned is the one that was judged.
 
@@ -72,6 +77,8 @@ def fit_reward(
     pixel step. Raises ``DataError`` for one outcome only, too few episodes, or cameras that do not fit.
     """
     check_classes(dataset.episodes)
+    if encoder is not None:
+        config = shared(config, encoder)
     train, judge = split_episodes(labelled(dataset.episodes), options.holdout, options.seed)
     torch.manual_seed(options.seed)
     model = SvmRewardModel(replace(config, freeze_encoder=encoder is not None), encoder=deepcopy(encoder)).to(
@@ -91,6 +98,26 @@ def fit_reward(
     model.config.encoder_fingerprint = "" if model.encoder is None else fingerprint(model.encoder)
     model.config.freeze_encoder = True  # from here on only the head is trained: inputs already computed stay true
     return model.eval(), quality
+
+
+def shared(config: SvmConfig, encoder: PixelEncoder) -> SvmConfig:
+    """The configuration of a reward that keeps a policy's encoder. ``CheckpointError`` when its cameras are others."""
+    seen = {role: list(box.source) for role, box in encoder.boxes.items()}
+    found = differences("camera", list(seen), list(config.cameras), ordered=False)
+    for role in seen.keys() & config.cameras.keys():
+        if seen[role] != config.cameras[role]:
+            found.append(f"camera {role} is {config.cameras[role]}, the policy sees {seen[role]} (height, width)")
+    if found:
+        raise CheckpointError(f"the policy's encoder does not fit the dataset: {'; '.join(found)}")
+    return replace(config, cameras=seen, feature_dim=encoder.dim, side=encoder.side, freeze_encoder=True)
+
+
+def chunk_of(episodes: Sequence[EpisodeData]) -> int:
+    """Control steps per decision, as most decisions of these episodes have it; 4 where every step is a decision."""
+    gaps = [np.diff(np.flatnonzero(episode.decision)) for episode in episodes]
+    counts = np.bincount(np.concatenate(gaps)) if gaps else np.zeros(0)
+    usual = int(counts.argmax()) if len(counts) else 1
+    return usual if usual > 1 else CHUNK
 
 
 def _normalise(model: SvmRewardModel, episodes: list[EpisodeData]) -> None:
@@ -137,8 +164,3 @@ def _control(
 def _logits(model: SvmRewardModel, inputs: Tensor) -> Array:
     with torch.no_grad():
         return model.logits(inputs.to(model.state_mean.device)).cpu().double().numpy()
-
-
-def name_of(root: Path) -> str:
-    """What a checkpoint calls its dataset: the folder's name, never a path of this machine."""
-    return root.resolve().name

@@ -130,7 +130,7 @@ def _panel(score: EpisodeScores, frame: int, scale: Scale) -> Image.Image:
     """The clipped logit up to now over the whole episode's time, and the calibrated P(success) in figures."""
     fine = Image.new("RGB", (WIDTH * FINE, PANEL * FINE), PAPER)
     pen = ImageDraw.Draw(fine)
-    _curve(pen, score.clipped[: frame + 1], scale)
+    _curve(pen, score.clipped[: frame + 1].tolist(), scale)
     panel = fine.reduce(FINE)
     pen = ImageDraw.Draw(panel)
     small = _font(15)

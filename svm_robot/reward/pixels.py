@@ -35,7 +35,7 @@ def train_pixels(
     steps: int,
     batch: int = 64,
     seed: int = 0,
-    progress: Callable[[int], None] = lambda _: None,
+    progress: Callable[[int], object] = lambda _: None,
 ) -> float:
     """Train encoder and head end to end on balanced batches; returns the mean loss of the last tenth [nats]."""
     if model.encoder is None:
