@@ -23,8 +23,8 @@ def publish(staged: Path, path: Path) -> None:
     sync(path.parent)
 
 
-def publish_json(value: Any, path: Path) -> None:
+def publish_json(value: Any, path: Path, indent: int | None = None) -> None:
     """Write JSON as one whole: a reader sees the old file or the new one, never a part."""
     staged = path.with_name(f".{path.name}.new")
-    staged.write_text(json.dumps(value, indent=4, ensure_ascii=False, allow_nan=False) + "\n", encoding="utf-8")
+    staged.write_text(json.dumps(value, indent=indent, ensure_ascii=False, allow_nan=False) + "\n", encoding="utf-8")
     publish(staged, path)

@@ -30,6 +30,9 @@ from svm_robot.data.schema import check_same, new_info
 from svm_robot.errors import DataError
 from svm_robot.rollout.env import EnvSpec, ImageArray
 
+QUICK = {"compression": "snappy", "use_dictionary": False, "write_statistics": False}
+"""Parquet settings: an episode's metadata is one row of some 250 columns, and an arm waits while it is written."""
+
 
 class EpisodeWriter:
     """Appends whole episodes. ``open``, then for each episode ``begin``, ``add``..., ``save`` or ``discard``."""
@@ -62,7 +65,7 @@ class EpisodeWriter:
         try:
             if fresh:
                 (self.root / INFO).parent.mkdir(exist_ok=True)
-                publish_json(info, self.root / INFO)
+                publish_json(info, self.root / INFO, indent=4)
             self._resume()
         except BaseException:
             self.close()
@@ -174,7 +177,7 @@ class EpisodeWriter:
             "total_tasks": len(tasks),
             "splits": {"train": f"0:{index + 1}"},
         }
-        publish_json(info, self.root / INFO)
+        publish_json(info, self.root / INFO, indent=4)
         self.info, self.stats, self.tasks, self.last = info, merged, tasks, row
         return index
 
@@ -220,9 +223,9 @@ class EpisodeWriter:
         staging = self.root / STAGING
         staging.mkdir(exist_ok=True)
         arrays = {key: to_arrow(values) for key, values in table.items()}
-        pq.write_table(pa.table(arrays), staging / "data.parquet", compression="snappy")
+        pq.write_table(pa.table(arrays), staging / "data.parquet", **QUICK)
         plain = {key: [value.tolist() if isinstance(value, np.ndarray) else value] for key, value in row.items()}
-        pq.write_table(pa.Table.from_pydict(plain), staging / "episode.parquet", compression="snappy")
+        pq.write_table(pa.Table.from_pydict(plain), staging / "episode.parquet", **QUICK)
 
     def _publish(self, row: Row) -> None:
         """Give the episode's files their names; they do not count before ``meta/info.json`` says so."""

@@ -1,0 +1,172 @@
+"""``svm-robot record RIG``: record episodes and the outcome of each one."""
+
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+from svm_robot.drivers.rig import RigConfig
+from svm_robot.errors import ConfigError
+
+if TYPE_CHECKING:
+    from svm_robot.data.recorder import EpisodeSummary
+    from svm_robot.data.session import Tally
+    from svm_robot.policies.steering import SteeredPolicy
+    from svm_robot.reward.live import LiveScore
+    from svm_robot.rollout import Operator, Policy
+    from svm_robot.scripts.cell import Cell
+
+USAGE = "svm-robot record RIG --episodes=20 [--dataset=PATH] [--control=script|teleop|policy] [--judge]"
+
+
+@dataclass(kw_only=True)
+class RecordConfig(RigConfig):
+    """Options of a recording session, beside those of the rig."""
+
+    episodes: int = 10  # how many episodes to add
+    dataset: str | None = None  # folder to write into, continued when it exists; default: the rig's dataset_root
+    control: Literal["script", "teleop", "policy"] = "script"  # who moves the robot
+    policy: str | None = None  # checkpoint of a flow policy; only with --control=policy
+    noise: Literal["sampled", "zero"] = "sampled"  # how the policy's noise is chosen
+    judge: bool = False  # let the virtual world say the outcome, instead of the keys s/f/u/d
+    clumsiness: float = 1.0  # of the scripted operator: 0 never fails, 1 fails about every second time
+    reward: str | None = None  # reward model that scores the episodes live
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.episodes < 1:
+            raise ConfigError(f"episodes is {self.episodes}; record at least 1")
+        if (self.control == "policy") != (self.policy is not None):
+            raise ConfigError("--control=policy and --policy=PATH belong together")
+
+
+def main(args: list[str]) -> int:
+    """Record, say what became of each episode, and name the next step."""
+    from svm_robot.data.recorder import Recorder
+    from svm_robot.data.schema import check_same
+    from svm_robot.data.session import record
+    from svm_robot.scripts.cell import open_cell
+    from svm_robot.scripts.cli import parse, split_positionals
+
+    words, options = split_positionals(args, USAGE, 1, 1)
+    config = parse(RecordConfig, options, rig=words[0], usage=USAGE)
+    root = Path(config.dataset or config.dataset_root)
+    steered, live = load_policy(config), load_reward(config)
+    with ExitStack() as stack:
+        cell = stack.enter_context(open_cell(config, clumsiness=config.clumsiness))
+        latent_dim = steered.dim if steered else None
+        if (root / "meta").exists():
+            check_same(root, cell.env.spec, latent_dim)
+        policy = actor(config, cell, steered)
+        operator = stack.enter_context(who_judges(config, cell))
+        recorder = Recorder(root, cell.env.spec, config.task, latent_dim, by=by(config))
+        recorder.open()
+        stack.callback(recorder.close)
+        report = Console(live)
+        try:
+            tally = record(
+                cell.env,
+                policy,
+                operator,
+                recorder,
+                episodes=config.episodes,
+                seed=config.seed,
+                max_steps=config.max_steps,
+                listeners=[live] if live else [],
+                progress=report,
+            )
+        except BaseException:
+            report.interrupted(recorder.summary)
+            raise
+    print(f"recorded {tally} into {root}; labels: svm-robot label {root}")
+    return 0
+
+
+def load_policy(config: RecordConfig) -> "SteeredPolicy | None":
+    """The flow policy with its noise, when a policy acts."""
+    if config.policy is None:
+        return None
+    import torch
+
+    from svm_robot.policies.checkpoint import load_flow
+    from svm_robot.policies.steering import GaussianPilot, SteeredPolicy, ZeroPilot
+
+    torch.set_num_threads(1)
+    flow = load_flow(Path(config.policy))
+    dim = int(flow.config.latent_dim)
+    pilot = ZeroPilot(dim) if config.noise == "zero" else GaussianPilot(dim)
+    return SteeredPolicy(flow, pilot, config.max_steps)
+
+
+def load_reward(config: RecordConfig) -> "LiveScore | None":
+    """The live scorer, when a reward is given."""
+    if config.reward is None:
+        return None
+    import torch
+
+    from svm_robot.reward.checkpoint import load_reward as load
+    from svm_robot.reward.live import LiveScore
+
+    torch.set_num_threads(1)
+    return LiveScore(load(Path(config.reward)), config.max_steps)
+
+
+def actor(config: RecordConfig, cell: "Cell", steered: "SteeredPolicy | None") -> "Policy":
+    """Who moves the robot. Raises ``CheckpointError`` for a policy of another robot."""
+    if steered is not None:
+        from svm_robot.policies.checkpoint import check_fits
+
+        check_fits(steered.flow, cell.env.spec)
+        return steered
+    return cell.teleop() if config.control == "teleop" else cell.expert(config.seed)
+
+
+@contextmanager
+def who_judges(config: RecordConfig, cell: "Cell") -> "Iterator[Operator]":
+    """The world's judge, or the person at the keys."""
+    from svm_robot.drivers.terminal import TerminalOperator
+
+    if config.judge:
+        yield cell.judge()
+    else:
+        with TerminalOperator() as operator:
+            yield operator
+
+
+def by(config: RecordConfig) -> str:
+    """Who stands in the label log."""
+    from svm_robot.scripts.label import login
+
+    return "judge" if config.judge else login()
+
+
+class Console:
+    """One line for each episode."""
+
+    def __init__(self, live: "LiveScore | None") -> None:
+        self.live = live
+
+    def __call__(self, episode: "EpisodeSummary", tally: "Tally") -> None:
+        """Told after each episode."""
+        counts = " ".join(f"{name} {count}" for name, count in tally.outcomes.items())
+        text = f"episode {tally.episodes}/{tally.wanted} {episode.outcome:8} {words(episode)} | {counts}"
+        if self.live is not None and self.live.times_ms:
+            p50, p95 = self.live.latency_ms()
+            probability = self.live.mean_probability
+            score = "none" if probability is None else f"{probability:.2f}"
+            text += f" | live score {score}, {p50:.1f}/{p95:.1f} ms (p50/p95)"
+        print(text, flush=True)
+
+    def interrupted(self, episode: "EpisodeSummary | None") -> None:
+        """Told when the session ended by Ctrl-C or an error."""
+        if episode is not None and episode.episode is not None and episode.outcome == "aborted":
+            print(f"episode in progress saved as aborted: number {episode.episode}, {words(episode)}", flush=True)
+
+
+def words(episode: "EpisodeSummary") -> str:
+    """Steps, rate, age of frames and saving time."""
+    return (
+        f"{episode.frames} steps at {episode.rate_hz:.1f} Hz (worst gap {episode.worst_gap_s:.2f} s), "
+        f"frames up to {1e3 * episode.max_frame_age_s:.0f} ms old, saved in {episode.saving_s:.2f} s"
+    )
