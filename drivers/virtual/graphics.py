@@ -23,8 +23,8 @@ _HELP = (
 def _import_mujoco() -> Any:
     """Load MuJoCo; on a machine without a screen, with its headless renderer."""
     headless = sys.platform.startswith("linux") and not (os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"))
-    if headless:
-        os.environ.setdefault("MUJOCO_GL", "egl")
+    if headless and not os.environ.get("MUJOCO_GL"):
+        os.environ["MUJOCO_GL"] = "egl"
     # A software renderer's own threads cost more than they bring at policy sizes, and steal from the learner.
     os.environ.setdefault("LP_NUM_THREADS", "0")
     try:
@@ -71,6 +71,9 @@ class Pictures:
         self._renderers.clear()
 
     def _open(self, size: tuple[int, int], fine: bool) -> Any:
+        chosen = os.environ.get("MUJOCO_GL", "")
+        if chosen.lower() in ("disable", "disabled", "off", "false", "0"):
+            raise DeviceError(f"pictures are switched off by MUJOCO_GL={chosen}; {_HELP}")
         quality = self.model.vis.quality
         quality.offsamples = 4 if fine else 0
         quality.shadowsize = 4096 if fine else 0
@@ -83,7 +86,7 @@ class Pictures:
                 f"a picture of {size[0]}x{size[1]} (height x width) is too large; at most {height}x{width}"
             ) from error
         except Exception as error:  # the drawing libraries raise what they like
-            raise DeviceError(f"this machine cannot draw the virtual robot ({error}); {_HELP}") from error
+            raise DeviceError(f"cannot draw the virtual robot (MUJOCO_GL='{chosen}': {error}); {_HELP}") from error
         if not self._renderers:
             # Runs before the drawing library's own exit handler, which must find the renderers closed.
             atexit.register(_close_if_alive, weakref.ref(self))
