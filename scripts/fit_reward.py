@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-
 if TYPE_CHECKING:
     from svm_robot.data import Dataset
     from svm_robot.policies.modeling_svm_flow import SvmFlowPolicy
@@ -19,9 +18,7 @@ class FitRewardConfig:
 
     out: Path  # folder of the new reward checkpoint
     policy: Path | None = None  # share the encoder of this policy, frozen; without it an encoder is trained
-    action: Literal["auto", "noise", "chunk", "step", "none"] = (
-        "auto"  # what the reward reads of the action; auto: noise where all episodes have it, else chunk
-    )
+    action: Literal["auto", "noise", "chunk", "step", "none"] = "auto"  # what it reads; auto: noise if any, else chunk
     progress: bool = False  # let the reward see the clock (a shortcut: probe it)
     steps: int = 500  # gradient steps
     holdout: float = 0.25  # share of the episodes of each outcome that only judges
