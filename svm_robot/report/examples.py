@@ -7,7 +7,7 @@ import io
 import json
 import os
 import zipfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from svm_robot.errors import DataError
-from svm_robot.report.filmstrip import FilmStrip, Moment, moment
+from svm_robot.report.filmstrip import FilmStrip, moment, stack
 from svm_robot.rollout.env import FloatArray, ImageArray
 from svm_robot.rollout.episode import EpisodeEnd, EpisodeStart, Outcome, Step
 
@@ -124,12 +124,6 @@ class ExampleKeeper:
 
     def _priority(self, episode: int) -> float:
         return float(np.random.default_rng((self.seed, episode)).random())
-
-
-def stack(moments: Sequence[Moment]) -> dict[str, ImageArray]:
-    """Camera role -> (F, H, W, 3); empty when there are no pictures."""
-    roles = moments[0][1] if moments else {}
-    return {role: np.stack([frames[role] for _, frames in moments]) for role in roles}
 
 
 def write_example(path: Path, example: Example) -> None:

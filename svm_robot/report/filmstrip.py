@@ -1,6 +1,6 @@
 """A strip of pictures from an episode of unknown length, in bounded memory."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -47,6 +47,12 @@ class FilmStrip:
 def moment(step: int, frames: Pictures, tallest: int = TALLEST) -> Moment:
     """Copy (and shrink) what the cameras saw at control step ``step``."""
     return step, {role: shrink(image, tallest) for role, image in frames.items()}
+
+
+def stack(moments: Sequence[Moment]) -> dict[str, ImageArray]:
+    """Camera role -> (F, H, W, 3); empty when there are no pictures."""
+    roles = moments[0][1] if moments else {}
+    return {role: np.stack([frames[role] for _, frames in moments]) for role in roles}
 
 
 def shrink(image: ImageArray, tallest: int) -> ImageArray:

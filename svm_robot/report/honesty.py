@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from svm_robot.report.collect import Comparison, flat
-from svm_robot.report.words import percent, spoken, title
+from svm_robot.report.words import capital, percent, spoken, title
 
 
 def honest_notes(comparison: Comparison) -> list[str]:
@@ -32,7 +32,7 @@ def _zero_noise(comparison: Comparison) -> str:
 def _critics(comparison: Comparison) -> str:
     """Critics that start at zero are optimistic under step costs and make outcome-only look bad for a while."""
     found = {
-        (key, str(value))
+        (key.removeprefix("config."), str(value))
         for run in comparison.runs
         for key, value in flat(run.about).items()
         if "critic" in key and "bias" in key
@@ -64,11 +64,11 @@ def _seeds(comparison: Comparison) -> Iterator[str]:
     for group in comparison.groups:
         rates = [percent(run.last.rate.value) for run in group.runs if run.last is not None]
         if len(group.runs) == 1:
-            yield f"{title(group.shaping)}: one training seed only. That is an indication, not a finding."
+            yield f"{capital(title(group.shaping))}: one training seed only. That is an indication, not a finding."
         elif rates:
             yield (
-                f"{title(group.shaping)}: {len(group.runs)} training seeds ({', '.join(rates)}). The intervals count "
-                "evaluation episodes; they do not say how much another training seed would differ."
+                f"{capital(title(group.shaping))}: {len(group.runs)} training seeds ({', '.join(rates)}). "
+                "The intervals count evaluation episodes; they do not say how much another training seed would differ."
             )
 
 

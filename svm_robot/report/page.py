@@ -10,7 +10,7 @@ from typing import Any
 from jinja2 import Environment, StrictUndefined
 
 from svm_robot.report.collect import FREE, Comparison, flat
-from svm_robot.report.examples import Example
+from svm_robot.report.examples import Example, read_examples
 from svm_robot.report.honesty import honest_notes
 from svm_robot.report.panels import panels
 from svm_robot.report.pictures import first_and_last
@@ -63,6 +63,11 @@ def render(comparison: Comparison, examples: Sequence[Example], stages: Mapping[
         versions=about.get("versions") or {},
         version=__version__,
     )
+
+
+def kept_examples(comparison: Comparison) -> list[Example]:
+    """The examples the page shows, read from the run folders; svm runs are asked first."""
+    return choose_examples([example for run in comparison.runs for example in read_examples(run.folder)])
 
 
 def choose_examples(found: Sequence[Example]) -> list[Example]:
@@ -120,8 +125,8 @@ def _row(run: Run) -> dict[str, str]:
         "seed": str(run.seed),
         "success": "not evaluated"
         if last is None
-        else f"{percent(last.rate.value)} ({last.successes} of {last.episodes})",
-        "interval": NONE if last is None else interval(last.rate),
+        else f"{percent(last.rate.value)}, {last.successes} of {last.episodes}",
+        "interval": "" if last is None else f"({interval(last.rate)})",
         "reached": "not reached" if run.reached is None else thousands(run.reached.env_steps),
         "steps": thousands(run.env_steps),
         "minutes": f"{run.robot_minutes:.1f}",

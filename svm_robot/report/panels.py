@@ -55,8 +55,8 @@ def panels(
 
 SUCCESS = (
     "Each point is an evaluation on fresh episodes without learning. Thick lines are means over seeds, thin lines "
-    "single seeds, shaded bands 95\u202f% intervals of the episodes counted. The dashed and dotted lines are the policy "
-    "before any finetuning; the thin grey line marks 80\u202f%."
+    "single seeds, shaded bands 95\u202f% intervals of the episodes counted. The dashed and dotted lines are the "
+    "policy before any finetuning; the thin grey line marks 80\u202f%."
 )
 ONLINE = (
     f"The share of successes among the last {charts.WINDOW} training episodes, one line per run. The policy still "

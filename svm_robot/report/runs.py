@@ -99,7 +99,7 @@ class Evaluation:
 class Run:
     """Everything the journal of one run holds, oldest first."""
 
-    name: str
+    folder: Path
     about: Event
     """The ``run`` event: shaping, seed, config, versions, rate_hz, robot_type, task, policy, reward, offline_steps."""
     baselines: Mapping[str, Event]
@@ -115,6 +115,11 @@ class Run:
     """How often the run was started: 1, and one more for each resume."""
     torn: bool
     """True when the last line was cut off (power, kill)."""
+
+    @property
+    def name(self) -> str:
+        """The folder's own name, which says nothing about the machine it lies on."""
+        return self.folder.name
 
     @property
     def shaping(self) -> str:
@@ -168,7 +173,7 @@ def read_run(folder: Path) -> Run:
     began = max(place for place, event in enumerate(events) if event["kind"] == "run")
     finals = _points(Evaluation, events, "final", folder)
     return Run(
-        name=folder.resolve().name,
+        folder=folder.resolve(),
         about=starts[-1],
         baselines={str(event.get("noise")): event for event in events if event["kind"] == "baseline"},
         episodes=_points(EpisodePoint, events, "episode", folder),

@@ -74,6 +74,7 @@ def styled[**P, R](draw: Callable[P, R]) -> Callable[P, R]:
     return inside
 
 
+@styled
 def svg_uri(figure: Figure) -> str:
     """The figure as a ``data:`` address; the same figure always gives the same text."""
     buffer = io.BytesIO()
