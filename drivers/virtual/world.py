@@ -14,7 +14,7 @@ from svm_robot.drivers.virtual.disturbance import Disturbance
 from svm_robot.drivers.virtual.graphics import Pictures, mujoco
 from svm_robot.drivers.virtual.kinematics import inverse
 from svm_robot.drivers.virtual.tasks import CUBE_HALF, find_task
-from svm_robot.errors import ConfigError, DataError, UnsafeActionError
+from svm_robot.errors import ConfigError, DataError, DeviceError, UnsafeActionError
 
 FloatArray = NDArray[np.float32]
 ImageArray = NDArray[np.uint8]
@@ -83,11 +83,18 @@ class World:
         return self._asked_s
 
     def advance(self, seconds: float) -> None:
-        """Let ``seconds`` of the world's time pass."""
+        """Let ``seconds`` of the world's time pass. Raises ``DeviceError`` when the physics became unstable."""
+        timestep = self.model.opt.timestep
         self._asked_s += seconds
-        steps = round((self._asked_s - self.data.time) / self.model.opt.timestep)
+        steps = round((self._asked_s - self.data.time) / timestep)
         if steps > 0:
             self.actuation.step(steps)
+        # MuJoCo answers numbers out of all bounds by starting over without a word; only its clock shows it.
+        if abs(self._asked_s - self.data.time) > timestep:
+            raise DeviceError(
+                f"the physics of the virtual robot became unstable at {self._asked_s:.2f} s and started over; "
+                "discard this episode and reset the world"
+            )
 
     def read_joints_rad(self) -> NDArray[np.float64]:
         """(6,) joint angles [rad] as the encoders give them: with reading noise when that is on."""

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -147,6 +148,20 @@ def test_time_is_what_was_asked_for_at_any_rate(world: World) -> None:
         world.advance(1 / 30)
     assert world.time_s == pytest.approx(1.0)
     assert world.data.time == pytest.approx(1.0, abs=0.0026)
+
+
+def test_physics_gone_wild_is_an_error_and_a_reset_mends_it(
+    world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)  # MuJoCo writes its log into the working directory
+    world.reset(0)
+    world.advance(0.5)
+    world.data.qvel[0] = np.nan
+    with pytest.raises(DeviceError, match="unstable"):
+        world.advance(0.1)
+    world.reset(0)
+    world.advance(0.5)
+    assert world.time_s == 0.5
 
 
 def test_delay_holds_a_command_back() -> None:
