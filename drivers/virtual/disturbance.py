@@ -10,6 +10,7 @@ class Disturbance:
     """Switches for non-determinism and imperfect hardware."""
 
     # losses of grip per second on average: for a moment the jaws hold nothing
+    # (0.3 spoils about every third episode of a perfect operator)
     slip: float = 0.0
     # time from a command to the moment the servo hears it [s]
     delay_s: float = 0.0
