@@ -6,6 +6,7 @@ below them (``encode``, ``vectors``, ``generate``, ``nll_nats``).
 
 from collections import deque
 from collections.abc import Mapping
+from math import log, pi
 from pathlib import Path
 from typing import Any
 
@@ -93,6 +94,11 @@ class SvmFlowPolicy(PreTrainedPolicy):
         data = self.delta_scale.normalise(chunk - state[:, None]).flatten(1)
         return negative_log_likelihood(self._field(features, state), data, solver_steps)
 
+    def nll_nats_normal(self, state: Tensor, chunk: Tensor) -> Tensor:
+        """The same chunks under N(0, I) in normalised units [nats per chunk], (B,): what ``nll_nats`` has to beat."""
+        data = self.delta_scale.normalise(chunk - state[:, None]).flatten(1)
+        return 0.5 * data.square().sum(dim=1) + 0.5 * data.shape[1] * log(2 * pi)
+
     def losses(
         self, images: Mapping[str, Tensor], state: Tensor, chunk: Tensor, padded: Tensor, generator: Any = None
     ) -> Tensor:
@@ -146,7 +152,7 @@ class SvmFlowPolicy(PreTrainedPolicy):
     def predict_action_chunk(self, batch: dict[str, Tensor], noise: Tensor | None = None, **_: Any) -> Tensor:
         """(B, c, J) absolute targets; ``noise`` (B, d) or (B, c, J), drawn from N(0, I) when not given."""
         state = batch[STATE]
-        features = self.encoder({role: to_float(image) for role, image in self._images(batch).items()})
+        features = self.encoder.features_of(self._images(batch))
         if noise is None:
             noise = torch.randn((len(state), self.config.latent_dim), device=state.device)
         return self.generate(features, state, noise)

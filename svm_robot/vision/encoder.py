@@ -44,6 +44,10 @@ class PixelEncoder(nn.Module):
         check_cameras(images, self.boxes)
         return torch.cat([column(images[role]) for role, column in zip(self.boxes, self.columns, strict=True)], dim=1)
 
+    def features_of(self, images: Mapping[str, Tensor]) -> Tensor:
+        """Role -> (B, h, w, 3) uint8 of the model's size to (B, F)."""
+        return self({role: to_float(pictures) for role, pictures in images.items()})  # type: ignore[no-any-return]
+
     @torch.no_grad()
     def encode(self, frames: Mapping[str, ImageArray], batch: int = 256) -> FloatArray:
         """Role -> (T, H, W, 3) uint8 as recorded to (T, F) float32, in pieces of ``batch`` frames.
@@ -57,8 +61,8 @@ class PixelEncoder(nn.Module):
 
     def _encode_piece(self, frames: Mapping[str, ImageArray]) -> FloatArray:
         device = next(self.parameters()).device
-        images = {role: to_float(pictures.to(device)) for role, pictures in prepare(frames, self.boxes).items()}
-        return self(images).cpu().numpy()  # type: ignore[no-any-return]
+        prepared = {role: pictures.to(device) for role, pictures in prepare(frames, self.boxes).items()}
+        return self.features_of(prepared).cpu().numpy()
 
 
 class Column(nn.Module):

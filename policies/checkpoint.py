@@ -1,0 +1,97 @@
+"""Flow policy checkpoints: LeRobot's config.json and model.safetensors in one folder, published whole."""
+
+import contextlib
+import io
+import json
+import os
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import draccus
+from lerobot.configs import PreTrainedConfig
+from safetensors import SafetensorError
+
+from svm_robot.errors import CheckpointError
+from svm_robot.policies.configuration_svm_flow import SvmFlowConfig
+from svm_robot.policies.modeling_svm_flow import SvmFlowPolicy
+from svm_robot.rollout.env import EnvSpec
+from svm_robot.rollout.fits import differences
+from svm_robot.vision.encoder import fingerprint
+
+CONFIG, WEIGHTS, NOTES = "config.json", "model.safetensors", "pretrain.json"
+
+
+def save_flow(policy: SvmFlowPolicy, path: Path, notes: Mapping[str, Any], overwrite: bool = False) -> None:
+    """Write the checkpoint beside ``path`` and rename it: a reader sees the old one or the new one, never half of one.
+
+    ``notes`` are plain values about the training, kept in ``pretrain.json``.
+    """
+    refuse_existing(path, overwrite)
+    fresh, old = path.with_name(f".{path.name}.new"), path.with_name(f".{path.name}.old")
+    shutil.rmtree(fresh, ignore_errors=True)
+    policy.save_pretrained(fresh)
+    (fresh / NOTES).write_text(json.dumps(dict(notes), indent=2, allow_nan=False) + "\n", encoding="utf-8")
+    for name in [*fresh.iterdir(), fresh]:
+        _sync(name)
+    shutil.rmtree(old, ignore_errors=True)
+    if path.exists():
+        path.rename(old)
+    fresh.rename(path)
+    _sync(path.parent)
+    shutil.rmtree(old, ignore_errors=True)
+
+
+def refuse_existing(path: Path, overwrite: bool) -> None:
+    """``CheckpointError`` unless ``path`` is free, or a policy checkpoint that may be replaced."""
+    if not path.exists():
+        return
+    if not overwrite:
+        raise CheckpointError(f"{path} exists already; choose another --out or add --overwrite")
+    if not (path / CONFIG).is_file():
+        raise CheckpointError(f"{path} is no policy checkpoint, so it is not overwritten; choose another --out")
+
+
+def load_flow(path: Path, device: str = "cpu") -> SvmFlowPolicy:
+    """The flow policy saved in ``path``, ready to act. Raises ``CheckpointError`` for anything else."""
+    if not path.is_dir():
+        raise CheckpointError(f"no policy checkpoint at {path} ('svm-robot pretrain' writes one)")
+    missing = [name for name in (CONFIG, WEIGHTS) if not (path / name).is_file()]
+    if missing:
+        raise CheckpointError(f"{path} is no policy checkpoint: {' and '.join(missing)} missing")
+    try:
+        config = PreTrainedConfig.from_pretrained(path, cli_overrides=[f"--device={device}"])
+        if not isinstance(config, SvmFlowConfig):
+            raise CheckpointError(f"{path} holds a policy of type '{config.type}', this command reads 'svm_flow'")
+        with contextlib.redirect_stdout(io.StringIO()):  # LeRobot announces every loading
+            policy: SvmFlowPolicy = SvmFlowPolicy.from_pretrained(path, config=config, strict=True)
+    except CheckpointError:
+        raise
+    except (draccus.utils.DecodingError, draccus.ParsingError, SafetensorError, RuntimeError, ValueError) as error:
+        raise CheckpointError(f"{path} cannot be read as a flow policy: {' '.join(str(error).split())}") from error
+    if config.encoder_fingerprint != fingerprint(policy.encoder):
+        raise CheckpointError(f"{path}: {CONFIG} and {WEIGHTS} do not belong together (the encoder's hash differs)")
+    return policy
+
+
+def check_fits(policy: SvmFlowPolicy, spec: EnvSpec) -> None:
+    """``CheckpointError`` with a diff when ``spec`` is not the robot this policy was trained on."""
+    config = policy.config
+    found = differences(
+        spec,
+        robot_type=config.robot_type,
+        joints=config.joints,
+        cameras=config.cameras,
+        rate_hz=config.rate_hz,
+    )
+    if found:
+        raise CheckpointError(f"this is a policy of another robot: the rig has {'; '.join(found)}")
+
+
+def _sync(path: Path) -> None:
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)

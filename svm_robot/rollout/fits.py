@@ -1,0 +1,35 @@
+"""Whether a robot is the one a checkpoint was made for: a list of plain differences, empty when it is."""
+
+from collections.abc import Mapping, Sequence
+
+from svm_robot.rollout.env import EnvSpec
+
+RATE_TOLERANCE = 0.01
+"""Rates that differ by less than this share count as equal."""
+
+
+def differences(
+    spec: EnvSpec, *, robot_type: str, joints: Sequence[str], cameras: Mapping[str, Sequence[int]], rate_hz: float
+) -> list[str]:
+    """What ``spec`` has and the checkpoint was not made for. An empty ``robot_type`` or a rate of 0 is not compared."""
+    found = names("joint", joints, spec.joints)
+    if not found and tuple(joints) != tuple(spec.joints):
+        found.append(f"joints in another order: {', '.join(spec.joints)} instead of {', '.join(joints)}")
+    found += names("camera", list(cameras), list(spec.cameras))
+    for role, size in cameras.items():
+        if role in spec.cameras and tuple(size) != tuple(spec.cameras[role]):
+            got, want = ("x".join(map(str, pair)) for pair in (spec.cameras[role], size))
+            found.append(f"camera {role} gives {got} instead of {want} (height x width)")
+    if robot_type and robot_type != spec.robot_type:
+        found.append(f"robot {spec.robot_type} instead of {robot_type}")
+    if rate_hz and abs(rate_hz - spec.rate_hz) > RATE_TOLERANCE * rate_hz:
+        found.append(f"{spec.rate_hz:g} Hz instead of {rate_hz:g} Hz")
+    return found
+
+
+def names(what: str, wanted: Sequence[str], got: Sequence[str]) -> list[str]:
+    """Missing and unexpected names."""
+    missing = [name for name in wanted if name not in got]
+    extra = [name for name in got if name not in wanted]
+    found = [f"no {what} {', '.join(missing)}"] if missing else []
+    return found + ([f"unknown {what} {', '.join(extra)}"] if extra else [])
