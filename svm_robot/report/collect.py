@@ -42,7 +42,7 @@ class Group:
     @property
     def checked_afresh(self) -> bool:
         """True when every run was checked with fresh episodes after it ended."""
-        return all(run.final is not None for run in self.runs)
+        return all(run.final is not None and run.last is run.final for run in self.runs)
 
     @property
     def pooled(self) -> list[PooledPoint]:
@@ -114,7 +114,8 @@ def _baseline(runs: Sequence[Run], noise: str) -> Rate | None:
         if event is not None:
             key = (str(run.about.get("policy")), event.get("first_seed", run.seed))
             seen.setdefault(key, Rate(int(event["successes"]), int(event["episodes"])))
-    return sum(seen.values(), Rate(0, 0)) if seen else None
+    pooled = sum(seen.values(), Rate(0, 0))
+    return pooled if pooled.episodes else None
 
 
 def _differences(runs: Sequence[Run]) -> Iterable[str]:

@@ -63,19 +63,15 @@ def _curve(axes: Axes, example: Example, places: list[int]) -> None:
 
 def _row(figure: Figure, example: Example, role: str, places: list[int], room: tuple[float, float]) -> None:
     """One camera: equal pictures from left to right, each marked with its control step."""
-    bottom, height = room
-    width = (ROOM[1] - ROOM[0]) / len(places)
+    pictures = [shrink(example.frames[role][place], TALLEST) for place in places]
+    gap = max(1, pictures[0].shape[1] // 40)
+    axes = figure.add_axes((ROOM[0], room[0], ROOM[1] - ROOM[0], room[1]))
+    padded = [np.pad(picture, ((0, 0), (0, gap), (0, 0)), constant_values=255) for picture in pictures]
+    axes.imshow(np.concatenate(padded, axis=1)[:, :-gap], interpolation="nearest", aspect="auto")
+    axes.set_axis_off()
+    axes.text(-0.012, 0.5, role, transform=axes.transAxes, rotation=90, ha="center", va="center", fontsize=9)
     for column, place in enumerate(places):
-        axes = figure.add_axes((ROOM[0] + column * width, bottom, width * 0.97, height))
-        axes.imshow(shrink(example.frames[role][place], TALLEST), interpolation="nearest", aspect="auto")
-        axes.grid(visible=False)
-        axes.set_xticks([])
-        axes.set_yticks([])
-        for spine in axes.spines.values():
-            spine.set(visible=True, color="#cccccc")
-        if column == 0:
-            axes.set_ylabel(role, fontsize=9)
         axes.text(
-            0.04, 0.95, f"{example.frame_step[place]}", transform=axes.transAxes, va="top", fontsize=7.5,
-            color="white", bbox={"facecolor": "#222222", "alpha": 0.65, "pad": 1.5, "linewidth": 0},
+            column * padded[0].shape[1] + 1.5 * gap, 1.5 * gap, f"{example.frame_step[place]}", ha="left", va="top",
+            fontsize=7.5, color="white", bbox={"facecolor": "#222222", "alpha": 0.65, "pad": 1.5, "linewidth": 0},
         )  # fmt: skip

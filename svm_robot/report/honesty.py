@@ -35,7 +35,7 @@ def _critics(comparison: Comparison) -> str:
         (key.removeprefix("config."), str(value))
         for run in comparison.runs
         for key, value in flat(run.about).items()
-        if "critic" in key and "bias" in key
+        if "critic" in key and ("bias" in key or "start" in key)
     }
     if not found:
         return (

@@ -131,8 +131,12 @@ class Run:
 
     @property
     def last(self) -> Evaluation | None:
-        """What the run is judged by: its final check, else its last evaluation. Never the best of many looks."""
-        return self.final or (self.evaluations[-1] if self.evaluations else None)
+        """What the run is judged by: its final check, else its last evaluation. Never the best of many looks.
+
+        An evaluation without a single verdict says nothing and is passed over.
+        """
+        looks = [*self.evaluations, *([self.final] if self.final else [])]
+        return next((look for look in reversed(looks) if look.episodes), None)
 
     @property
     def reached(self) -> Evaluation | None:

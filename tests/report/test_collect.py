@@ -1,6 +1,7 @@
 """From journals to figures: exact numbers from a hand-made diary, and honest treatment of what is missing."""
 
 import json
+import re
 from math import isnan
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ from report_runs import MadeRun, write_run
 from svm_robot.data.journal import FILE, Journal
 from svm_robot.errors import DataError
 from svm_robot.report.collect import collect
+from svm_robot.report.page import render
 from svm_robot.report.runs import Rate, read_run
 from svm_robot.report.summary import summary, write_summary
 from svm_robot.stats import wilson
@@ -122,6 +124,18 @@ def test_summary_file_round_trip(tmp_path: Path) -> None:
     assert content["seconds_by_stage"]["record"] == 14.5
     assert content["seconds_by_stage"]["finetune svm"]["learner"] == 58.2
     assert [path.name for path in (tmp_path / "out").iterdir()] == ["summary.json"]
+
+
+def test_episodes_without_a_verdict_are_no_rate(tmp_path: Path) -> None:
+    run = diary(tmp_path / "a", [(2000, 20)])
+    Journal(run).write("baseline", noise="zero", successes=0, episodes=0, mean_steps=0.0)
+    Journal(run).write("evaluation", env_steps=4000, robot_minutes=7.0, successes=0, episodes=0, mean_steps=0.0)
+    Journal(run).write("final", env_steps=4000, robot_minutes=7.0, successes=0, episodes=0, mean_steps=0.0)
+    comparison = collect([run])
+    assert comparison.groups[0].judged == Rate(20, 50)
+    assert not comparison.groups[0].checked_afresh
+    assert comparison.zero_noise is None
+    assert not re.search(r"\bnan\b", render(comparison, []))
 
 
 def test_svm_only_says_outcome_is_missing(tmp_path: Path) -> None:
