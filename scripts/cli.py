@@ -99,28 +99,28 @@ def from_argparse(reason: str, config_class: type) -> str:
 
 
 def one_line(error: Exception, rig: str | None, lines: Lines, given: Sequence[str]) -> str:
-    """The message of a draccus error on one line, with the file and line, or the option, that it came from.
-
-    draccus wraps what a config's own checks say into "couldn't instantiate"; the check's words are the useful ones.
-    """
-    cause: BaseException = error
-    while cause.__cause__ is not None and not isinstance(cause, ConfigError):
-        cause = cause.__cause__
-    text = " ".join(str(cause if isinstance(cause, ConfigError) else error).split())
-    field = re.match(r"`([^`]+)`: ", text)
-    name = field.group(1) if field else None
-    if name is not None:
-        text = f"{name}: {text[len(name) + 4 :]}"
-    by_option = name is not None and any(word.partition("=")[0] == f"--{name}" for word in given)
-    if by_option:
-        return f"--{text} (see --help)"
-    if name in lines:
-        return f"{rig}, line {lines[name]}: {text}"
+    """The message of a draccus error on one line, with the file and line, or the option, that it came from."""
+    text = " ".join(useful_cause(error).split())
+    text = re.sub(r"^`([^`]+)`: ", r"\1: ", text)  # draccus: "`rate_hz`: Couldn't parse ..."
+    named = re.match(r"-*([\w.]+)", text)
+    name = named.group(1) if named else ""
+    if any(word.partition("=")[0] == f"--{name}" for word in given):
+        return f"--{text.lstrip('-')} (see --help)"
     missing = re.match(r"Missing required field\(s\) (.+) for ", text)
     if missing:
         names = ", ".join(f"--{field}=..." for field in re.findall(r"`([^`]+)`", missing.group(1)))
         return f"missing: {names}" + (f" (or the same in {rig})" if rig else "") + " (see --help)"
-    return f"{rig}: {text}" if rig else text
+    if name in lines:
+        return f"{rig}, line {lines[name]}: {text}"
+    return f"{rig}: {text}" if rig and not text.startswith("--") else text
+
+
+def useful_cause(error: BaseException) -> str:
+    """draccus wraps what a config's own checks say into "couldn't instantiate"; only the check's words help."""
+    cause: BaseException | None = error
+    while cause is not None and not isinstance(cause, ConfigError):
+        cause = cause.__cause__
+    return str(cause or error)
 
 
 def warn(text: str) -> None:

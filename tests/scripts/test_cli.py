@@ -162,17 +162,32 @@ def test_a_missing_file_a_folder_and_a_picture(tmp_path: Path) -> None:
     assert "not a text file" in refused(["--episodes=3"], picture)
 
 
-def test_a_config_s_own_check_is_what_the_user_reads(rig: Path) -> None:
-    @dataclass
-    class Strict(Rig):
-        size: int = 1
+@dataclass(kw_only=True)
+class Strict(Rig):
+    """A configuration that checks itself."""
 
-        def __post_init__(self) -> None:
-            if self.size < 1:
-                raise ConfigError(f"size is {self.size}; it must be at least 1")
+    size: int = 1
+    other: int = 1
 
-    with pytest.raises(ConfigError, match=r"size is 0; it must be at least 1$"):
-        parse(Strict, ["--size=0"], str(rig), USAGE)
+    def __post_init__(self) -> None:
+        if self.size < 1:
+            raise ConfigError(f"size is {self.size}; it must be at least 1")
+        if self.other != self.size:
+            raise ConfigError("--other and --size belong together")
+
+
+@pytest.mark.parametrize(
+    ("options", "line", "message"),
+    [
+        (["--size=0"], "", r"^--size is 0; it must be at least 1 \(see --help\)$"),
+        ([], "size: 0\n", r"rig.yaml, line 4: size is 0; it must be at least 1$"),
+        (["--size=2"], "", r"^--other and --size belong together$"),
+    ],
+)
+def test_a_config_s_own_check_is_what_the_user_reads(options: list[str], line: str, message: str, rig: Path) -> None:
+    rig.write_text(rig.read_text() + line)
+    with pytest.raises(ConfigError, match=message):
+        parse(Strict, options, str(rig), USAGE)
 
 
 @pytest.mark.parametrize(
