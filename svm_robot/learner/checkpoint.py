@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from svm_robot.data.files import publish, publish_json, sync
+from svm_robot.data.files import publish, sync
 from svm_robot.errors import CheckpointError
 from svm_robot.learner.decisions import DecisionEpisode, read_episode, write_episode
 
@@ -45,7 +45,8 @@ def save_checkpoint(run: Path, checkpoint: Checkpoint) -> None:
     staged.mkdir(parents=True)
     torch.save(checkpoint.weights | {"random": random_states()}, staged / WEIGHTS)
     sync(staged / WEIGHTS)
-    publish_json({"version": VERSION} | checkpoint.state, staged / STATE)
+    (staged / STATE).write_text(json.dumps({"version": VERSION} | checkpoint.state), encoding="utf-8")
+    sync(staged / STATE)
     target = folder / f"{checkpoint.number:06d}"
     shutil.rmtree(target, ignore_errors=True)
     publish(staged, target)
@@ -101,15 +102,17 @@ def load_episodes(run: Path, count: int) -> list[DecisionEpisode]:
 
 def random_states() -> dict[str, Any]:
     """The global random states; what this package draws comes from generators of its own."""
-    numpy_state: Any = np.random.get_state(legacy=False)  # noqa: NPY002  (saved for libraries that use it)
-    numpy_state["state"]["key"] = torch.from_numpy(numpy_state["state"]["key"].astype(np.int64))
-    return {"torch": torch.get_rng_state(), "numpy": numpy_state, "python": random.getstate()}
+    version, words, gauss = random.getstate()
+    of_numpy: Any = np.random.get_state(legacy=False)  # noqa: NPY002  (saved for libraries that use it)
+    of_numpy["state"]["key"] = torch.from_numpy(of_numpy["state"]["key"].astype(np.int64))
+    return {"torch": torch.get_rng_state(), "numpy": of_numpy, "python": (version, torch.tensor(words), gauss)}
 
 
 def set_random_states(states: dict[str, Any]) -> None:
     """The reverse of ``random_states``."""
     torch.set_rng_state(states["torch"])
-    numpy_state = states["numpy"]
-    numpy_state["state"]["key"] = numpy_state["state"]["key"].numpy().astype(np.uint32)
-    np.random.set_state(numpy_state)  # noqa: NPY002
-    random.setstate(states["python"])
+    of_numpy = states["numpy"]
+    of_numpy["state"]["key"] = of_numpy["state"]["key"].numpy().astype(np.uint32)
+    np.random.set_state(of_numpy)  # noqa: NPY002
+    version, words, gauss = states["python"]
+    random.setstate((version, tuple(words.tolist()), gauss))

@@ -7,9 +7,12 @@ from svm_robot.learner.sac import SacConfig
 from svm_robot.reward.forms import Shaping, form_named
 
 
-@dataclass(frozen=True)
+@dataclass(kw_only=True)
 class FinetuneConfig:
-    """Budgets count control steps of the robot, offline and warm-up steps included; evaluations are not counted."""
+    """Budgets count control steps of the robot, offline and warm-up steps included; evaluations are not counted.
+
+    Not frozen, so that the verb's options can be these and a rig's in one class.
+    """
 
     shaping: str = "svm"  # svm: outcome plus clipped logit of the discriminator | outcome: success alone
     steps: int = 8000  # control steps the method may use

@@ -24,8 +24,6 @@ class Diary:
 
     def __init__(self, journal: Journal, counters: Counters, rate_hz: float) -> None:
         self.journal, self.counters, self.rate_hz = journal, counters, rate_hz
-        self.live_score_ms: Mapping[str, float] | None = None
-        """p50 and p95 of the live score, set by whoever runs one."""
 
     def run(self, config: FinetuneConfig, work: Workplace) -> None:
         """The run begins, or goes on after an interruption."""
@@ -84,10 +82,10 @@ class Diary:
         """The kept policy on starts that had no part in choosing it."""
         self._write("final", **self.where(), **counted(result), kept_from=best["env_steps"])
 
-    def end(self, reason: str) -> None:
+    def end(self, reason: str, live_score_ms: Mapping[str, float] | None) -> None:
         """The run ends, for now or for good."""
         seconds = dict(self.counters.seconds)
-        self._write("end", reason=reason, seconds_by_stage=seconds, **self.where(), live_score_ms=self.live_score_ms)
+        self._write("end", reason=reason, seconds_by_stage=seconds, **self.where(), live_score_ms=live_score_ms)
 
     def where(self) -> dict[str, Any]:
         """How much of the robot's time has been used."""

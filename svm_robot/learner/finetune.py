@@ -71,13 +71,16 @@ class Finetuner:
         try:
             result = self._work()
         except KeyboardInterrupt:
-            self.diary.end("stopped by Ctrl-C")
+            self._end("stopped by Ctrl-C")
             raise
         except Exception as error:
-            self.diary.end(f"{type(error).__name__}: {error}")
+            self._end(f"{type(error).__name__}: {error}")
             raise
-        self.diary.end(result.reason)
+        self._end(result.reason)
         return result
+
+    def _end(self, reason: str) -> None:
+        self.diary.end(reason, self.work.live_score_ms())
 
     def _work(self) -> Result:
         counters = self.counters

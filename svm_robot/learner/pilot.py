@@ -21,7 +21,7 @@ SIZES = ("inputs", "latent", "hidden", "bound")
 class Pilot(Protocol):
     """Chooses the noise of one decision."""
 
-    def reset(self, seed: int | None = None) -> None:
+    def reset(self, seed: int | None) -> None:
         """Same seed, same draws."""
 
     def __call__(self, vector: FloatArray) -> FloatArray:
@@ -35,7 +35,7 @@ class ActorPilot:
         self.actor, self.sample = actor, sample
         self.generator = torch.Generator()
 
-    def reset(self, seed: int | None = None) -> None:
+    def reset(self, seed: int | None) -> None:
         """Begin the draws of an episode; without a seed they begin anywhere."""
         if seed is None:
             self.generator.seed()

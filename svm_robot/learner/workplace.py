@@ -41,6 +41,8 @@ class Workplace:
     """What the journal says of the run beside that: policy, reward, versions (plain JSON)."""
     shared_features: int = 0
     """How many of a vector's first numbers are also the reward's features; 0: the reward has its own encoder."""
+    live_score_ms: Callable[[], Mapping[str, float] | None] = lambda: None
+    """p50 and p95 of the live score, when one runs beside."""
     say: Callable[[str], None] = print
     clock: Callable[[], float] = time.monotonic
 

@@ -1,0 +1,88 @@
+"""``svm-robot finetune RIG``: finetune a policy on a rig from success and failure."""
+
+from contextlib import ExitStack
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from svm_robot.drivers.rig import RigConfig
+from svm_robot.errors import ConfigError
+from svm_robot.learner.config import FinetuneConfig
+
+if TYPE_CHECKING:
+    from svm_robot.learner.workplace import Result
+
+USAGE = "svm-robot finetune RIG --policy=PATH --reward=PATH --run=PATH [--offline=DATASET] [--judge] [--resume]"
+
+
+@dataclass(kw_only=True)
+class FinetuneVerbConfig(RigConfig, FinetuneConfig):
+    """What to finetune and where to keep it, beside the rig and the learner's settings."""
+
+    policy: Path  # checkpoint of the flow policy to steer ('svm-robot pretrain' writes one)
+    reward: Path  # reward model that goes on learning ('svm-robot fit-reward' writes one)
+    run: Path  # folder of this run: journal, checkpoints, kept policies
+    offline: Path | None = None  # labelled episodes of this policy; in from the first step (a resumed run has them)
+    judge: bool = False  # let the virtual world say the outcome, instead of the keys s/f/u/d
+    resume: bool = False  # go on from the newest checkpoint in --run
+
+    def __post_init__(self) -> None:
+        RigConfig.__post_init__(self)
+        FinetuneConfig.__post_init__(self)
+        if self.run.exists() and not self.resume and (not self.run.is_dir() or any(self.run.iterdir())):
+            raise ConfigError(f"{self.run} already exists; continue that run with --resume, or choose another --run")
+
+    @property
+    def learning(self) -> FinetuneConfig:
+        """The learner's part."""
+        return FinetuneConfig(**{field.name: getattr(self, field.name) for field in fields(FinetuneConfig)})
+
+
+def main(args: list[str]) -> int:
+    """Finetune, say how it goes, and name what was kept."""
+    from svm_robot.scripts.cli import parse, split_positionals
+
+    words, options = split_positionals(args, USAGE, 1, 1)
+    config = parse(FinetuneVerbConfig, options, rig=words[0], usage=USAGE)
+
+    import torch
+
+    from svm_robot.drivers.terminal import TerminalOperator
+    from svm_robot.learner.finetune import Finetuner
+    from svm_robot.scripts.cell import open_cell
+    from svm_robot.scripts.finetune_parts import Parts, Progress
+
+    torch.set_num_threads(1)
+    with ExitStack() as stack:
+        parts = Parts.load(config.policy, config.reward, config.max_steps)
+        cell = stack.enter_context(open_cell(config))
+        parts.check(cell.env.spec)
+        offline = parts.offline(config.offline, cell.env.spec) if config.offline and not config.resume else []
+        operator = cell.judge() if config.judge else stack.enter_context(TerminalOperator())
+        progress = stack.enter_context(Progress(config.steps))
+        work = parts.workplace(cell.env, operator, config.task, config.learning, progress.say)
+        tuner = Finetuner(work, config.learning, config.run)
+        tuner.prepare(offline, config.resume)
+        progress.begin(tuner.counters.env_steps)
+        try:
+            result = tuner.run([*parts.listeners(config.run, config.learning, tuner.counters), progress])
+        except KeyboardInterrupt:
+            progress.say(
+                f"stopped after {tuner.counters.env_steps} steps; the last whole episode is saved in {config.run}"
+            )
+            progress.say("go on with the same command and --resume")
+            return 130
+    print(summary(config.run, result, parts.live_score_ms()))
+    return 0
+
+
+def summary(run: Path, result: "Result", live: "dict[str, float] | None") -> str:
+    """The last lines: what came out, how long a score took, what to do next."""
+    lines = [f"{result.env_steps} steps used ({result.reason})"]
+    if result.final is not None:
+        lines.append(f"kept policy, fresh episodes: {result.final}")
+    if result.best is not None:
+        lines.append(f"kept policy: {run / 'best'} (svm-robot evaluate RIG --policy={run / 'best'})")
+    if live is not None:
+        lines.append(f"live score: {live['p50']:.1f} ms, p95 {live['p95']:.1f} ms")
+    return "\n".join([*lines, f"look at it: svm-robot report {run}"])
