@@ -12,7 +12,7 @@ def joint_limits(robot: Any) -> dict[str, tuple[float, float]]:
     """
     if robot.name == "virtual_so101":
         return dict(JOINT_LIMITS)
-    bus = getattr(robot, "bus", None)
+    bus: Any = getattr(robot, "bus", None)
     calibration = getattr(bus, "calibration", None) or {}
     limits = {}
     for motor, ends in calibration.items():

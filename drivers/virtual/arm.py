@@ -65,7 +65,7 @@ class ServoedArm:
     def __init__(self, world: ArmWorld, bus: Bus) -> None:
         self.world, self.bus = world, bus
         self._time_s = world.time_s
-        self._ticks = np.zeros(len(HOMING_OFFSETS), np.int64)
+        self._ticks: NDArray[np.int64] = np.zeros(len(HOMING_OFFSETS), np.int64)
         self._goal: NDArray[np.int64] | None = None
 
     def exchange(self) -> None:
@@ -81,7 +81,7 @@ class ServoedArm:
 
     def measure(self) -> None:
         """World to registers."""
-        ticks = to_ticks(self.world.read_joints_rad()) + HOMING_OFFSETS
+        ticks = to_ticks(self.world.read_joints_rad()) + np.array(HOMING_OFFSETS, np.int64)
         passed = self.world.time_s - self._time_s
         velocity = (ticks - self._ticks) / passed if passed > 0 else np.zeros(len(ticks))
         load = self.world.load()
