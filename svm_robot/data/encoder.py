@@ -72,7 +72,6 @@ class VideoEncoder:
     def __init__(self, path: Path, size: tuple[int, int], rate_hz: int, encoding: Encoding, waiting: int = 32) -> None:
         self.path, self.size, self.rate_hz, self.encoding = path, size, rate_hz, encoding
         self.stats = PictureStats()
-        self.frames = 0
         self._queue: queue.Queue[ImageArray | None] = queue.Queue(maxsize=waiting)
         self._stop = threading.Event()
         self._error: BaseException | None = None
@@ -85,16 +84,17 @@ class VideoEncoder:
     def put(self, frame: ImageArray) -> None:
         """Hand over (H, W, 3) RGB, which the caller must not change any more. Waits while the queue is full."""
         self._hand_over(frame)
-        self.frames += 1
 
-    def finish(self) -> Stats:
+    def finish(self, rows: int) -> Stats:
         """Wait until the file is on disk and proven readable; statistics of its pictures.
 
-        Raises ``DataError`` when encoding failed or the file holds fewer frames than were handed over.
+        Raises ``DataError`` when encoding failed or the file does not hold one frame for each of ``rows`` rows.
         """
         self._hand_over(None)
         self._thread.join()
         self._check()
+        if self.stats.frames != rows:
+            raise DataError(f"{self.path.parent.name}: the video holds {self.stats.frames} frames for {rows} rows")
         return self.stats.result()
 
     def cancel(self) -> None:

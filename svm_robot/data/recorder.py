@@ -136,6 +136,8 @@ class _Episode:
 
     def row(self, step: Step) -> dict[str, Any]:
         seen, joints = step.observation, len(self.start.spec.joints)
+        if step.source not in columns.SOURCES:
+            raise DataError(f"step {step.index}: '{step.source}' acted, known are {', '.join(columns.SOURCES)}")
         row = {
             columns.STATE: vector(seen.state, joints, "state", step.index),
             columns.ACTION: vector(step.sent, joints, "action", step.index),

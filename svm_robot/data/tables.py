@@ -58,6 +58,13 @@ def to_numpy(column: pa.ChunkedArray) -> NDArray[Any]:
     return np.asarray(column.to_numpy())
 
 
+def to_arrow(values: NDArray[Any]) -> pa.Array:
+    """(T,) as it is, (T, n) as lists of fixed length."""
+    if values.ndim == 1:
+        return pa.array(values)
+    return pa.FixedSizeListArray.from_arrays(pa.array(values.ravel()), values.shape[1])
+
+
 def cut(part: Part, row: Row) -> Part:
     """The rows of one episode. Raises ``DataError`` when there are fewer or more than its metadata says."""
     index, length = row["episode_index"], row["length"]

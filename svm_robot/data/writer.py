@@ -27,6 +27,7 @@ from svm_robot.data.files import publish, publish_json
 from svm_robot.data.layout import DATA, EPISODES, INFO, STATS, TASKS, VIDEO, Row, name_of, read_layout
 from svm_robot.data.recovery import LOCK, STAGING, is_fresh, load_stats, set_aside
 from svm_robot.data.schema import check_same, new_info
+from svm_robot.data.tables import to_arrow
 from svm_robot.errors import DataError
 from svm_robot.rollout.env import EnvSpec, ImageArray
 
@@ -97,7 +98,7 @@ class EpisodeWriter:
         if not self._rows:
             raise DataError("an episode without a single step cannot be saved")
         try:
-            pictures = {role: encoder.finish() for role, encoder in self._encoders.items()}
+            pictures = {role: encoder.finish(len(self._rows)) for role, encoder in self._encoders.items()}
             return self._commit(task, extras, pictures)
         except OSError as error:
             raise DataError(f"episode {self.episodes} could not be saved in {self.root}: {error}") from error
@@ -240,13 +241,6 @@ class EpisodeWriter:
         staged = self.root / STAGING / "tasks.parquet"
         pd.DataFrame({"task_index": range(len(tasks))}, index=pd.Index(tasks, name="task")).to_parquet(staged)
         publish(staged, self.root / TASKS)
-
-
-def to_arrow(values: NDArray[Any]) -> pa.Array:
-    """(T,) as it is, (T, n) as lists of fixed length."""
-    if values.ndim == 1:
-        return pa.array(values)
-    return pa.FixedSizeListArray.from_arrays(pa.array(values.ravel()), values.shape[1])
 
 
 def flat(stats: Mapping[str, Stats]) -> list[tuple[str, str, NDArray[Any]]]:
