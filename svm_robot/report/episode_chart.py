@@ -11,6 +11,8 @@ from svm_robot.report.style import COLOURS, WIDTH_IN, styled
 
 ROOM = 0.085, 0.985
 """Left and right edge of the axes, as a share of the figure's width."""
+FEWEST = 7
+"""Fewer pictures than this are not drawn larger, they leave room at the right."""
 TALLEST = 160
 """Pictures are drawn at most this high [pixels], so that the page stays small."""
 MOST = 9
@@ -22,10 +24,10 @@ def episode_chart(example: Example) -> Figure:
     """Curve of the logit above, one row of pictures per camera below; both share the axis of control steps."""
     roles = list(example.frames)
     places = _places(example)
-    width_in = (ROOM[1] - ROOM[0]) * WIDTH_IN / max(1, len(places))
+    width_in = (ROOM[1] - ROOM[0]) * WIDTH_IN / max(FEWEST, len(places))
     heights = [width_in * example.frames[role].shape[1] / example.frames[role].shape[2] for role in roles]
     curve_in = 2.0 if example.scored else 0.0
-    total = curve_in + 0.75 + sum(heights) + 0.06 * len(roles)
+    total = curve_in + (0.75 if example.scored else 0.0) + sum(heights) + 0.06 * len(roles)
     figure = Figure(figsize=(WIDTH_IN, total))
     bottom = 1.0
     if example.scored:
@@ -65,11 +67,12 @@ def _row(figure: Figure, example: Example, role: str, places: list[int], room: t
     """One camera: equal pictures from left to right, each marked with its control step."""
     pictures = [shrink(example.frames[role][place], TALLEST) for place in places]
     gap = max(1, pictures[0].shape[1] // 40)
-    axes = figure.add_axes((ROOM[0], room[0], ROOM[1] - ROOM[0], room[1]))
+    width = (ROOM[1] - ROOM[0]) * len(places) / max(FEWEST, len(places))
+    axes = figure.add_axes((ROOM[0], room[0], width, room[1]))
     padded = [np.pad(picture, ((0, 0), (0, gap), (0, 0)), constant_values=255) for picture in pictures]
     axes.imshow(np.concatenate(padded, axis=1)[:, :-gap], interpolation="nearest", aspect="auto")
     axes.set_axis_off()
-    axes.text(-0.012, 0.5, role, transform=axes.transAxes, rotation=90, ha="center", va="center", fontsize=9)
+    figure.text(ROOM[0] - 0.012, room[0] + room[1] / 2, role, rotation=90, ha="center", va="center", fontsize=9)
     for column, place in enumerate(places):
         axes.text(
             column * padded[0].shape[1] + 1.5 * gap, 1.5 * gap, f"{example.frame_step[place]}", ha="left", va="top",

@@ -18,7 +18,7 @@ from svm_robot.report.runs import Rate, Run
 from svm_robot.report.style import COLOURS, NAMES, OTHERS
 from svm_robot.report.summary import measured, publish
 from svm_robot.report.verdict import headline, statements
-from svm_robot.report.words import interval, percent, thousands
+from svm_robot.report.words import interval, percent, sentence, thousands
 from svm_robot.version import __version__
 
 NONE = "\u2013"
@@ -51,7 +51,7 @@ def render(comparison: Comparison, examples: Sequence[Example], stages: Mapping[
         headline=headline(comparison),
         statements=statements(comparison),
         tiles=list(_tiles(comparison)),
-        task=about.get("task") or "(no task text)",
+        task=sentence(str(about.get("task") or "(no task text)")),
         robot=about.get("robot_type") or "(unknown robot)",
         rate_hz=about.get("rate_hz"),
         pictures=first_and_last(examples),

@@ -60,9 +60,9 @@ def statements(comparison: Comparison) -> list[Statement]:
     """The comparisons one by one, each with its numbers."""
     found: list[Statement] = []
     for group in comparison.groups:
-        name = capital(title(group.shaping))
+        name = title(group.shaping)
         if group.judged is None:
-            found.append(Statement(f"{name}: not evaluated.", Tone.MISSING))
+            found.append(Statement(capital(f"{name}: not evaluated."), Tone.MISSING))
             continue
         if comparison.base is not None:
             found.append(beside(name, group.judged, "the base with sampled noise", comparison.base))
@@ -81,7 +81,7 @@ def beside(first_name: str, first: Rate, second_name: str, second: Rate) -> Stat
         Tone.WORSE: f"{first_name} is worse than {second_name}: {numbers}.",
         Tone.SAME: f"No difference shown between {first_name} and {second_name}: {numbers}; the intervals overlap.",
     }
-    return Statement(words[said], said)
+    return Statement(capital(words[said]), said)
 
 
 def _forms(comparison: Comparison) -> Iterator[Statement]:

@@ -37,6 +37,12 @@ def signed(value: float) -> str:
     return f"{value:+.1f}".replace("-", "\u2212")
 
 
+def sentence(text: str) -> str:
+    """With a full stop, if it has none."""
+    text = text.strip()
+    return text if text.endswith((".", "!", "?")) else text + "."
+
+
 def capital(text: str) -> str:
     """First letter large, the rest untouched."""
     return text[:1].upper() + text[1:]
