@@ -23,7 +23,8 @@ _HELP = (
 def _import_mujoco() -> Any:
     """Load MuJoCo; on a machine without a screen, with its headless renderer."""
     headless = sys.platform.startswith("linux") and not (os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"))
-    if headless and not os.environ.get("MUJOCO_GL"):
+    # Too late for a program that imported MuJoCo earlier; the error then shows MUJOCO_GL as it really is.
+    if headless and not os.environ.get("MUJOCO_GL") and "mujoco" not in sys.modules:
         os.environ["MUJOCO_GL"] = "egl"
     # A software renderer's own threads cost more than they bring at policy sizes, and steal from the learner.
     os.environ.setdefault("LP_NUM_THREADS", "0")
@@ -38,6 +39,9 @@ def _import_mujoco() -> Any:
         raise DeviceError(f"MuJoCo cannot start its renderer (MUJOCO_GL='{gl}': {error}); {_HELP}") from error
     return mujoco
 
+
+_SMALL = 128
+"""Pictures up to this many pixels wide or high are drawn with the coarsest round shapes."""
 
 mujoco: Any = _import_mujoco()
 
@@ -77,7 +81,9 @@ class Pictures:
         quality = self.model.vis.quality
         quality.offsamples = 4 if fine else 0
         quality.shadowsize = 4096 if fine else 0
-        quality.numslices, quality.numstacks = (40, 20) if fine else (14, 6)
+        # Software renderers pay per corner: where nobody can see them, round shapes get few, flat ones the least.
+        quality.numquads = 1
+        quality.numslices, quality.numstacks = (40, 20) if fine else (24, 8) if max(size) > _SMALL else (12, 2)
         try:
             renderer = mujoco.Renderer(self.model, *size)
         except ValueError as error:
