@@ -15,7 +15,7 @@ def shut_down(robot: Any) -> list[Exception]:
     bus = _open_bus(robot)
     if bus is not None and getattr(robot.config, "disable_torque_on_disconnect", True):
         for motor in bus.motors:
-            _attempt(partial(bus.disable_torque, motor, num_retry=1), failures)
+            _attempt(partial(bus.disable_torque, motor, num_retry=2), failures)
     if robot.is_connected:
         _attempt(robot.disconnect, failures)
     for camera in getattr(robot, "cameras", {}).values():

@@ -16,6 +16,8 @@ from svm_robot.drivers.virtual.cell import CALIBRATION_ID, VirtualCell
 from svm_robot.drivers.virtual_camera import VirtualCamera
 from svm_robot.errors import ConfigError
 
+CONNECT_TRIES = 3
+
 
 class VirtualSO101(Robot):
     """Owns a ``VirtualCell`` while connected. Arm and bus are LeRobot's, unchanged."""
@@ -74,7 +76,7 @@ class VirtualSO101(Robot):
             assert self.cell.folder is not None
             self.follower = _follower(self.cell.port, self.cell.folder)
             undo.callback(self._forget_arm)
-            self.follower.connect(calibrate=False)
+            _connect(self.follower)
             undo.callback(self.follower.disconnect)
             self.calibration = self.follower.calibration
             for role, camera in self.cameras.items():
@@ -119,6 +121,20 @@ class VirtualSO101(Robot):
 
     def _forget_arm(self) -> None:
         self.follower = None
+
+
+def _connect(follower: SO101Follower) -> None:
+    """LeRobot waits 50 ms for an answer, which is long for a servo and short for a process on a busy computer."""
+    for tries_left in reversed(range(CONNECT_TRIES)):
+        try:
+            follower.connect(calibrate=False)
+        except ConnectionError:
+            if follower.bus.is_connected:
+                follower.bus.disconnect(disable_torque=False)
+            if not tries_left:
+                raise
+        else:
+            return
 
 
 def _camera(config: VirtualSO101Config, role: str, cell: str = "") -> VirtualCameraConfig:

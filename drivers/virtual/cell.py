@@ -142,14 +142,16 @@ class VirtualCell:
         assert self._channel is not None
         self._channel.settimeout(timeout_s)
         line = bytearray()
-        try:
-            while not line.endswith(b"\n"):
+        while not line.endswith(b"\n"):
+            try:
                 part = self._channel.recv(65536)
-                if not part:
-                    raise DeviceError(f"the virtual cell has ended: {self._last_words()}")
-                line += part
-        except TimeoutError:
-            raise DeviceError(f"the virtual cell does not answer within {timeout_s:g} s") from None
+            except TimeoutError:
+                raise DeviceError(f"the virtual cell does not answer within {timeout_s:g} s") from None
+            except ConnectionError:  # it died with our question unread
+                part = b""
+            if not part:
+                raise DeviceError(f"the virtual cell has ended: {self._last_words()}")
+            line += part
         message: dict[str, Any] = json.loads(line)
         if "error" in message:
             raise DeviceError(str(message["error"]))

@@ -149,6 +149,7 @@ class Servo:
                 self._memory[address + offset] = byte
         if unlocked and address < FIRST_SRAM:
             self._at_power_on = bytes(self._memory[:FIRST_SRAM]) + self._at_power_on[FIRST_SRAM:]
+        self._show_position()  # the write may have moved the zero
         if self.torque and not was_on:
             self.hold()
 
@@ -168,7 +169,8 @@ class Servo:
 
     def measure(self, encoder: int, velocity: int, load: float) -> None:
         """What its sensors say now: encoder [counts], velocity [counts/s], load -1..1 of the stall torque."""
-        self.set(PRESENT_POSITION, (encoder - self.get(HOMING_OFFSET)) % COUNTS_PER_TURN)
+        self._encoder = encoder
+        self._show_position()
         self.set(PRESENT_VELOCITY, max(-32767, min(32767, velocity)))
         load = max(-1.0, min(1.0, load)) if self.torque else 0.0
         self.set(PRESENT_LOAD, round(load * FULL_LOAD))
@@ -178,8 +180,10 @@ class Servo:
 
     def power_cycle(self) -> None:
         """Off and on again: SRAM back to its defaults, EEPROM as it was last written with the lock open."""
-        encoder = self.get(PRESENT_POSITION) + self.get(HOMING_OFFSET)
         self._memory[:] = self._at_power_on
         self._staged = None
-        self.measure(encoder, 0, 0.0)
+        self.measure(self._encoder, 0, 0.0)
         self.hold()
+
+    def _show_position(self) -> None:
+        self.set(PRESENT_POSITION, (self._encoder - self.get(HOMING_OFFSET)) % COUNTS_PER_TURN)

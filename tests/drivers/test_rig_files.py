@@ -1,0 +1,78 @@
+"""The rig files that ship, and rig files as clumsy people write them."""
+
+from pathlib import Path
+
+import pytest
+
+from svm_robot.drivers.config_virtual_so101 import VirtualSO101Config
+from svm_robot.drivers.rig import RigConfig
+from svm_robot.errors import ConfigError
+from svm_robot.scripts.cell import open_cell
+from svm_robot.scripts.cli import parse
+
+RIGS = sorted((Path(__file__).resolve().parents[2] / "rigs").glob("*.yaml"))
+LOCKSTEP, WIRE, REAL = (
+    str(RIGS[0].with_name(f"{name}.yaml")) for name in ("virtual_so101", "virtual_so101_wire", "so101")
+)
+
+
+@pytest.mark.parametrize("path", RIGS, ids=lambda path: path.name)
+def test_every_rig_that_ships_can_be_read(path: Path) -> None:
+    rig = parse(RigConfig, [], rig=str(path))
+    assert rig.task
+    assert {"front", "wrist"} <= set(rig.robot.cameras)
+    assert rig.max_steps >= 80
+
+
+def test_the_virtual_rigs_differ_by_their_link() -> None:
+    lockstep, wire = (parse(RigConfig, [], rig=path).robot for path in (LOCKSTEP, WIRE))
+    assert isinstance(lockstep, VirtualSO101Config)
+    assert isinstance(wire, VirtualSO101Config)
+    assert (lockstep.link, wire.link) == ("lockstep", "wire")
+    assert lockstep.camera_sizes == {"front": (64, 64), "wrist": (64, 64)}
+
+
+def test_overrides_like_lerobots() -> None:
+    rig = parse(RigConfig, ["--robot.port=/dev/ttyUSB7", "--rate_hz=20", "--safety.max_speed=10"], rig=REAL)
+    assert (rig.robot.port, rig.rate_hz, rig.safety.max_speed) == ("/dev/ttyUSB7", 20.0, 10.0)
+    assert rig.teleop is not None
+    rig = parse(RigConfig, ["--robot.disturbance.slip=0.5"], rig=LOCKSTEP)
+    assert isinstance(rig.robot, VirtualSO101Config)
+    assert rig.robot.disturbance.slip == 0.5
+
+
+@pytest.mark.parametrize(
+    ("option", "message"),
+    [
+        ("--robot.link=telepathy", "robot.link is 'telepathy'; it is one of: wire, lockstep"),
+        ("--robot.type=so102", "so101_follower"),
+        ("--rate_hz=0", "rate_hz is 0.0; it must be a number above 0"),
+        ("--rate_hz=nan", "rate_hz is nan"),
+        ("--episode_s=0.01", "an episode of 0.01 s at 10.0 Hz has no step"),
+        ("--robot.cameras={side: {type: virtual}}", "no camera 'side'; its cameras are: front, wrist"),
+        ("--robot.cameras={front: {type: opencv, index_or_path: 0, fps: 30, width: 4, height: 4}}", "type: virtual"),
+        ("--robot.disturbance.slip=-1", "disturbance.slip must be a number from 0 up"),
+    ],
+)
+def test_wrong_values_are_named(option: str, message: str) -> None:
+    with pytest.raises(ConfigError) as refused:
+        parse(RigConfig, [option], rig=LOCKSTEP)
+    assert message in str(refused.value)
+    assert "\n" not in str(refused.value)
+
+
+def test_a_lockstep_cell_has_judge_and_expert_and_no_teleoperator() -> None:
+    rig = parse(RigConfig, [], rig=LOCKSTEP)
+    with open_cell(rig, clumsiness=0.0) as cell:
+        cell.env.reset(3)
+        action = cell.expert(3).act(cell.env.observe(frames=False))
+        assert action.shape == (1, 6)
+        assert cell.judge().outcome() == "failure"
+        with pytest.raises(ConfigError, match="set robot.link to wire"):
+            cell.teleop()
+
+
+def test_a_missing_arm_is_one_clear_error() -> None:
+    rig = parse(RigConfig, ["--robot.port=/dev/ttyNOWHERE"], rig=REAL)
+    with pytest.raises(ConnectionError, match="ttyNOWHERE"), open_cell(rig):
+        pass
