@@ -4,9 +4,11 @@ import ast
 import configparser
 import importlib
 import re
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
+from functools import cache
 from itertools import chain
 from pathlib import Path
 
@@ -21,11 +23,22 @@ LINKED = ("drivers", "calibration", "policies", "scripts")
 FILE_LINES, FUNCTION_LINES = 300, 70
 
 
-def tracked() -> list[Path]:
-    """What git holds or would hold: no environment, no runs, no caches."""
+@cache
+def in_git() -> list[Path]:
+    """What git holds or would hold, links included: no environment, no runs, no caches."""
     command = ["git", "ls-files", "--cached", "--others", "--exclude-standard", "-z"]
     listing = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout
-    return [ROOT / name for name in listing.split("\0") if name and (ROOT / name).is_file()]
+    return [ROOT / name for name in listing.split("\0") if name]
+
+
+def tracked() -> list[Path]:
+    """Its files."""
+    return [path for path in in_git() if path.is_file() and not path.is_symlink()]
+
+
+def links() -> list[Path]:
+    """Its symbolic links."""
+    return [path for path in in_git() if path.is_symlink()]
 
 
 def sources() -> list[Path]:
@@ -63,6 +76,13 @@ def test_the_rooms_are_linked_into_the_package() -> None:
         assert str(link.readlink()) == f"../{room}" and (link / "__init__.py").is_file()
         module = importlib.import_module(f"svm_robot.{room}")
         assert module.__file__ is not None and Path(module.__file__).resolve() == ROOT / room / "__init__.py"
+
+
+def test_every_link_of_the_checkout_is_relative_and_leads_into_it() -> None:
+    assert {link.name for link in links()} >= set(LINKED)
+    for link in links():
+        assert not link.readlink().is_absolute() and link.exists(), link
+        assert link.resolve().is_relative_to(ROOT), link
 
 
 @pytest.mark.parametrize("module", ["svm_robot", "svm_robot.drivers", "svm_robot.drivers.virtual.world"])
@@ -157,13 +177,10 @@ def test_test_files_have_names_of_their_own() -> None:
 def test_a_wheel_holds_the_rooms_and_their_data_files(tmp_path: Path) -> None:
     """A wheel has real folders where the checkout has links. Built from a copy: a stale build/ would leak into it."""
     copy = tmp_path / "copy"
-    for path in tracked():
+    for path in (*tracked(), *links()):
         target = copy / path.relative_to(ROOT)
         target.parent.mkdir(parents=True, exist_ok=True)
-        target.write_bytes(path.read_bytes())
-    for room in LINKED:
-        (copy / "svm_robot" / room).unlink(missing_ok=True)
-        (copy / "svm_robot" / room).symlink_to(f"../{room}")
+        shutil.copy(path, target, follow_symlinks=False)
     script = "import sys; from setuptools import build_meta; print(build_meta.build_wheel(sys.argv[1]))"
     command = [sys.executable, "-W", "ignore", "-c", script, str(tmp_path)]
     built = subprocess.run(command, cwd=copy, capture_output=True, text=True, check=True, timeout=100)
@@ -171,9 +188,10 @@ def test_a_wheel_holds_the_rooms_and_their_data_files(tmp_path: Path) -> None:
         [sys.executable, "-m", "zipfile", "-l", str(tmp_path / built.stdout.split()[-1])],
         capture_output=True, text=True, check=True,
     ).stdout  # fmt: skip
-    for path in [*sources(), *(p for p in tracked() if p.suffix in (".xml", ".html", ".css"))]:
+    rooms = [path for path in tracked() if path.suffix in (".py", ".xml", ".html", ".css", ".yaml")]
+    for path in rooms:
         parts = path.relative_to(ROOT).parts
-        if parts[0] in LINKED or parts[0] == "svm_robot":
+        if parts[0] in (*LINKED, "rigs", "svm_robot"):
             inside = "/".join(parts if parts[0] == "svm_robot" else ("svm_robot", *parts))
             assert f"{inside} " in listing, f"not in the wheel: {inside}"
     assert "\ntests/" not in listing and "\ndrivers/" not in listing

@@ -138,9 +138,8 @@ def test_sigterm_is_reported_also_by_a_verb_that_handles_ctrl_c_itself(fake_verb
 
 
 def test_a_closed_pipe_is_no_traceback() -> None:
-    script = f"{sys.executable} -c 'import sys; from svm_robot.scripts.main import main; sys.exit(main([]))'"
-    shell = f"{{ {script}; echo code $? >&2; }} | (exec 0<&-; sleep 0.1)"
-    done = subprocess.run(["sh", "-c", shell], capture_output=True, text=True, check=False, timeout=30)
+    shell = '{ "$0" -m svm_robot --help; echo "code $?" >&2; } | (exec 0<&-; sleep 0.1)'
+    done = subprocess.run(["sh", "-c", shell, sys.executable], capture_output=True, text=True, check=False, timeout=30)
     assert done.stderr.strip() == "code 141"
 
 
