@@ -6,7 +6,7 @@ from pathlib import Path
 from svm_robot.errors import ConfigError
 from svm_robot.scripts.cli import parse, split_positionals
 
-USAGE = "svm-robot report RUN [RUN ...] [--out=report.html] [--summary=summary.json] [--base=DATASET]"
+USAGE = "svm-robot report RUN [RUN ...] [--out=report.html] [--summary=summary.json] [--base=DATASET] [--stages=FILE]"
 
 
 @dataclass
@@ -16,6 +16,7 @@ class ReportConfig:
     out: Path = Path("report.html")  # the page; an older one is replaced
     summary: Path | None = None  # also write the figures as JSON to this file
     base: Path | None = None  # dataset whose pictures are shown when the runs kept none
+    stages: Path | None = None  # JSON file with the seconds of the stages around the runs: {"record": 14.5, ...}
 
 
 def main(args: list[str]) -> int:
@@ -28,16 +29,17 @@ def main(args: list[str]) -> int:
     from svm_robot.report.collect import collect
     from svm_robot.report.page import kept_examples, write_page
     from svm_robot.report.recorded import recorded_examples
-    from svm_robot.report.summary import write_summary
+    from svm_robot.report.summary import read_stages, write_summary
     from svm_robot.report.verdict import headline
 
     comparison = collect([Path(word) for word in words])
     examples = kept_examples(comparison)
     if not examples and config.base is not None:
         examples = recorded_examples(config.base)
-    write_page(config.out, comparison, examples)
+    stages = read_stages(config.stages) if config.stages is not None else {}
+    write_page(config.out, comparison, examples, stages)
     if config.summary is not None:
-        write_summary(config.summary, comparison)
+        write_summary(config.summary, comparison, stages)
     print(f"{headline(comparison).text}.")
     print(f"report: {config.out}" + (f", figures: {config.summary}" if config.summary is not None else ""))
     return 0

@@ -164,8 +164,8 @@ def _each(
 
 
 def _bars(comparison: Comparison, stages: Mapping[str, float]) -> Iterator[tuple[str, list[tuple[str, float]]]]:
-    if stages:
-        yield "around the runs", list(stages.items())
+    for stage, seconds_used in stages.items():
+        yield stage, [("whole stage", seconds_used)]
     for run in comparison.runs:
         seconds = (run.end or {}).get("seconds_by_stage") or {}
         yield f"{title(run.shaping)}, seed {run.seed}", [(str(k), float(v)) for k, v in seconds.items()]

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from svm_robot.errors import DataError
 from svm_robot.report.collect import Comparison, Group
 from svm_robot.report.runs import REACHED, Evaluation, Rate, Run
 
@@ -85,6 +86,15 @@ def _rate(rate: Rate | None) -> dict[str, Any] | None:
         "low": round(rate.low, 4),
         "high": round(rate.high, 4),
     }
+
+
+def read_stages(path: Path) -> dict[str, float]:
+    """Seconds per stage from a JSON file ``{"record": 14.5, ...}``. Raises ``DataError`` when it is something else."""
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+        return {str(name): float(seconds) for name, seconds in content.items()}
+    except (OSError, ValueError, TypeError, AttributeError) as error:
+        raise DataError(f"{path}: not a JSON object of stage names and seconds ({error})") from error
 
 
 def publish(path: Path, text: str) -> None:

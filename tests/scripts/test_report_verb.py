@@ -17,11 +17,15 @@ def run(tmp_path: Path) -> Path:
 def test_writes_page_and_figures(tmp_path: Path, run: Path, capsys: pytest.CaptureFixture[str]) -> None:
     write_examples(run)
     page, figures = tmp_path / "report.html", tmp_path / "summary.json"
-    assert main(["report", str(run), f"--out={page}", f"--summary={figures}"]) == 0
+    (tmp_path / "stages.json").write_text('{"record <1>": 14.5}')
+    stages = f"--stages={tmp_path / 'stages.json'}"
+    assert main(["report", str(run), f"--out={page}", f"--summary={figures}", stages]) == 0
     said = capsys.readouterr().out
     assert "raised success" in said or "No difference shown" in said
     assert str(page) in said
     assert page.read_text().startswith("<!doctype html>")
+    assert "record &lt;1&gt;" in page.read_text()
+    assert json.loads(figures.read_text())["seconds_by_stage"]["record <1>"] == 14.5
     assert json.loads(figures.read_text())["svm"]["episodes"] == 50
 
 
@@ -34,6 +38,8 @@ def test_writes_page_and_figures(tmp_path: Path, run: Path, capsys: pytest.Captu
         (["run", "--out=run"], 2, "is a folder"),
         (["run", "--outt=x.html"], 2, "outt"),
         (["run", "--base=nowhere"], 3, "nowhere"),
+        (["run", "--stages=nowhere.json"], 3, "nowhere.json"),
+        (["run", "--stages=run/journal.jsonl"], 3, "not a JSON object"),
     ],
 )
 def test_wrong_input_is_one_line_and_changes_nothing(
