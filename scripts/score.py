@@ -32,7 +32,7 @@ class ScoreConfig:
 
 def main(args: list[str]) -> int:
     """Score, write the folder as a whole, print the summary."""
-    from svm_robot.scripts.cli import parse, split_positionals
+    from svm_robot.scripts.cli import parse, split_positionals, warn
 
     words, options = split_positionals(args, USAGE, 2, 2)
     config = parse(ScoreConfig, options, usage=USAGE)
@@ -58,10 +58,13 @@ def main(args: list[str]) -> int:
     scores = [
         score_episode(model, episode) for episode in tqdm(dataset.episodes, desc="score", leave=False, disable=None)
     ]
-    summary = summarise(scores) | {"ms": time_scores(model, dataset.episodes[0])}
+    known = model.config.dataset == root.resolve().name
+    summary = summarise(scores) | {"ms": time_scores(model, dataset.episodes[0]), "fitted_on_this_dataset": known}
     publish(out, dataset, scores, summary, config)
     print(json.dumps(summary, indent=2))
     print(f"scores in {out}")
+    if known:
+        warn("the reward was fitted on episodes of this dataset, so these AUCs flatter it; fit-reward's are held out")
     return 0
 
 

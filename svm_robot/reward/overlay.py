@@ -145,9 +145,16 @@ def _panel(score: EpisodeScores, frame: int, scale: Scale) -> Image.Image:
     middle = WIDTH - RIGHT / 2 + 12
     pen.text((middle, 60), f"{now:+.1f}", GREEN if now > 0 else WINE, _font(46, bold=True), anchor="mm")
     pen.text((middle, 96), "nats", FAINT, small, anchor="mm")
-    pen.text((middle, 144), f"{100 * score.probability[frame]:.0f} %", INK, _font(34, bold=True), anchor="mm")
+    pen.text((middle, 144), percent(float(score.probability[frame])), INK, _font(34, bold=True), anchor="mm")
     pen.text((middle, 174), "P(success), calibrated", FAINT, small, anchor="mm")
     return panel
+
+
+def percent(probability: float) -> str:
+    """In whole per cent, and never certain."""
+    if not 0.01 <= probability <= 0.99:
+        return "< 1 %" if probability < 0.5 else "> 99 %"
+    return f"{100 * probability:.0f} %"
 
 
 def _curve(pen: ImageDraw.ImageDraw, logit: Sequence[float], scale: Scale) -> None:

@@ -1,5 +1,6 @@
 """Gradient steps for the head of the discriminator: balanced batches, warm-started for ever."""
 
+from copy import deepcopy
 from typing import Any
 
 import torch
@@ -73,12 +74,13 @@ class DiscriminatorTrainer:
         return loss.detach(), logit.detach()
 
     def state_dict(self) -> dict[str, Any]:
-        """Head, optimiser and random state: tensors and plain values only."""
-        return {
+        """A snapshot of head, optimiser and random state: tensors and plain values only."""
+        live = {
             "head": self.model.head.state_dict(),
             "optimizer": self.optimizer.state_dict(),
             "generator": self.generator.get_state(),
         }
+        return deepcopy(live)  # torch's own dictionaries share memory with what goes on training
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
         """Continue exactly where ``state_dict`` was taken."""
