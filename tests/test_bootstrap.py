@@ -286,3 +286,11 @@ def test_a_foreign_environment_that_works_is_kept(checkout: Path, bin_folder: Pa
     (checkout / ".venv" / "mine").touch()
     assert set_up(checkout, bin_folder).returncode == 0
     assert calls(fake_uv) == FRESH[1:] and (checkout / ".venv" / "mine").exists()
+
+
+def test_make_help_names_every_target() -> None:
+    root = TOOLS.parent
+    makefile = (root / "Makefile").read_text(encoding="utf-8")
+    targets = next(line for line in makefile.splitlines() if line.startswith(".PHONY:")).split()[1:]
+    printed = subprocess.run(["make", "-C", str(root), "help"], capture_output=True, text=True, check=True).stdout
+    assert [target for target in targets if f"make {target} " not in printed] == ["help"]
