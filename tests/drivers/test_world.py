@@ -164,38 +164,6 @@ def test_physics_gone_wild_is_an_error_and_a_reset_mends_it(
     assert world.time_s == 0.5
 
 
-def test_delay_holds_a_command_back() -> None:
-    world = World(disturbance=Disturbance(delay_s=0.3))
-    world.reset(1)
-    start = world.read_joints()
-    world.command(start + 20)
-    world.advance(0.29)
-    np.testing.assert_allclose(world.read_joints(), start, atol=0.3)
-    world.advance(1.5)
-    np.testing.assert_allclose(world.read_joints(), start + 20, atol=0.6)
-
-
-def test_noise_is_on_the_readings_only() -> None:
-    world = World(disturbance=Disturbance(joint_noise_deg=1.0))
-    world.reset(1)
-    before = world.data.qpos.copy()
-    readings = np.stack([world.read_joints() for _ in range(400)])
-    np.testing.assert_array_equal(world.data.qpos, before)
-    np.testing.assert_allclose(readings.std(axis=0), 1.0, rtol=0.2)
-
-
-def test_backlash_swallows_a_small_turn_back() -> None:
-    world = World(disturbance=Disturbance(backlash_deg=4.0))
-    world.reset(1)
-    start = world.read_joints()
-    positions = []
-    for offset in (20.0, 17.0, 10.0):
-        world.command(start + np.array([offset, 0, 0, 0, 0, 0]))
-        world.advance(2.0)
-        positions.append(float(world.read_joints()[0] - start[0]))
-    np.testing.assert_allclose(positions, (18, 18, 12), atol=0.4)
-
-
 def test_a_snapshot_brings_back_the_same_future() -> None:
     world = World(disturbance=ALL_ON)
     world.reset(4)
@@ -255,13 +223,6 @@ def test_the_cube_and_the_disc_are_seen(world: World) -> None:
     assert (masks[0] != masks[1]).sum() > 15
 
 
-def test_pixel_noise_changes_pictures_by_about_that_much() -> None:
-    world = World(disturbance=Disturbance(pixel_noise=4.0))
-    a, b = world.render("front").astype(float), world.render("front").astype(float)
-    assert np.std(a - b) == pytest.approx(4 * np.sqrt(2), rel=0.2)
-    world.close()
-
-
 def test_a_picture_for_people_has_shadows_and_its_own_size(world: World) -> None:
     assert world.film((120, 160)).shape == (120, 160, 3)
 
@@ -278,18 +239,11 @@ def test_close_twice_and_draw_again() -> None:
 def test_unknown_names_are_refused_with_the_known_ones(world: World) -> None:
     with pytest.raises(ConfigError, match="place, lift, two"):
         find_task("plaice")
-    with pytest.raises(ConfigError, match="front, wrist"):
-        World(cameras={"top": (64, 64)})
-    with pytest.raises(ConfigError, match="front, wrist"):
-        world.render("top")
+    for ask in (lambda: World(cameras={"top": (64, 64)}), lambda: world.render("top")):
+        with pytest.raises(ConfigError, match="front, wrist"):
+            ask()
     with pytest.raises(DeviceError, match="too large"):
         world.render("front", (5000, 5000))
-
-
-@pytest.mark.parametrize("value", [-1.0, float("nan"), float("inf")])
-def test_a_disturbance_must_be_a_number_from_zero_up(value: float) -> None:
-    with pytest.raises(ConfigError, match=r"disturbance\.delay_s"):
-        Disturbance(delay_s=value)
 
 
 def test_the_joints_are_those_of_the_rig(world: World) -> None:
