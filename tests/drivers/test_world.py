@@ -203,8 +203,7 @@ def test_a_snapshot_of_another_world_is_refused_and_changes_nothing(world: World
 def test_pictures_have_the_size_of_their_camera_and_follow_the_light(world: World) -> None:
     world.reset(2)
     front = world.render("front")
-    assert front.shape == (64, 64, 3)
-    assert front.dtype == np.uint8
+    assert (front.shape, front.dtype) == ((64, 64, 3), np.uint8)
     assert world.render("wrist", (48, 32)).shape == (48, 32, 3)
     np.testing.assert_array_equal(world.render("front"), front)
     world.appearance.draw(np.random.default_rng(0))
