@@ -3,7 +3,6 @@
 import contextlib
 import io
 import json
-import os
 import shutil
 from collections.abc import Mapping
 from pathlib import Path
@@ -13,6 +12,7 @@ import draccus
 from lerobot.configs import PreTrainedConfig
 from safetensors import SafetensorError
 
+from svm_robot.data.files import sync
 from svm_robot.errors import CheckpointError
 from svm_robot.policies.configuration_svm_flow import SvmFlowConfig
 from svm_robot.policies.modeling_svm_flow import SvmFlowPolicy
@@ -34,12 +34,12 @@ def save_flow(policy: SvmFlowPolicy, path: Path, notes: Mapping[str, Any], overw
     policy.save_pretrained(fresh)
     (fresh / NOTES).write_text(json.dumps(dict(notes), indent=2, allow_nan=False) + "\n", encoding="utf-8")
     for name in [*fresh.iterdir(), fresh]:
-        _sync(name)
+        sync(name)
     shutil.rmtree(old, ignore_errors=True)
     if path.exists():
         path.rename(old)
     fresh.rename(path)
-    _sync(path.parent)
+    sync(path.parent)
     shutil.rmtree(old, ignore_errors=True)
 
 
@@ -87,11 +87,3 @@ def check_fits(policy: SvmFlowPolicy, spec: EnvSpec) -> None:
     )
     if found:
         raise CheckpointError(f"this is a policy of another robot: the rig has {'; '.join(found)}")
-
-
-def _sync(path: Path) -> None:
-    handle = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import pyarrow.parquet as pq
 
+from svm_robot.data.dataset import joint_names
 from svm_robot.errors import DataError
 from svm_robot.policies.chunks import Statistics, statistics
 from svm_robot.policies.configuration_svm_flow import ACTION, IMAGES, STATE, SvmFlowConfig
@@ -20,21 +21,13 @@ def complete_config(config: SvmFlowConfig, meta: Any | None) -> None:
     cameras = {key.removeprefix(IMAGES): (f.shape[1], f.shape[2]) for key, f in config.image_features.items()}
     state = config.robot_state_feature
     assert state is not None  # validate_features has refused that
-    joints = [f"joint_{number}" for number in range(state.shape[0])]
     if meta is None:
+        joints = [f"joint_{number}" for number in range(state.shape[0])]
         config.describe(config.robot_type, joints, cameras, config.rate_hz)
         return
-    joints = names_of(meta.features[STATE], joints)
+    joints = list(joint_names(meta.features[STATE]))
     config.describe(meta.robot_type or "", joints, cameras, float(meta.fps))
     config.dataset_id = str(meta.repo_id)
-
-
-def names_of(feature: dict[str, Any], otherwise: list[str]) -> list[str]:
-    """Joint names of a dataset feature: a list, or a list inside a mapping as older recordings have it."""
-    names = feature.get("names")
-    if isinstance(names, dict):
-        names = next(iter(names.values()), None)
-    return [str(name) for name in names] if names and len(names) == len(otherwise) else otherwise
 
 
 def statistics_of(meta: Any, chunk: int) -> Statistics:
