@@ -25,8 +25,8 @@ class Diary:
     def __init__(self, journal: Journal, counters: Counters, rate_hz: float) -> None:
         self.journal, self.counters, self.rate_hz = journal, counters, rate_hz
 
-    def run(self, config: FinetuneConfig, work: Workplace) -> None:
-        """The run begins, or goes on after an interruption."""
+    def run(self, config: FinetuneConfig, work: Workplace, critic_start: float) -> None:
+        """The run begins, or goes on after an interruption. ``critic_start``: what the critics said at first."""
         self._write(
             "run",
             verb="finetune",
@@ -36,6 +36,7 @@ class Diary:
             rate_hz=self.rate_hz,
             chunk=work.chunk,
             max_steps=work.max_steps,
+            critic_start=critic_start,
             robot_type=work.env.spec.robot_type,
             task=work.task,
             offline_steps=self.counters.offline_steps,

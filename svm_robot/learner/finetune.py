@@ -52,13 +52,13 @@ class Finetuner:
         """Take in offline episodes, or go back to the newest checkpoint. When refused, nothing was written."""
         if resume:
             self._resume()
-            self.diary.run(self.config, self.work)
+            self.diary.run(self.config, self.work, self.learner.critic_start)
             return
         if self.folder.exists() and (not self.folder.is_dir() or any(self.folder.iterdir())):
             raise ConfigError(f"{self.folder} already exists; continue that run with --resume, or choose another --run")
         self.counters.offline_steps = self.counters.env_steps = sum(episode.steps for episode in offline)
         self.counters.next_eval = self._next_grid_point()
-        self.diary.run(self.config, self.work)
+        self.diary.run(self.config, self.work, self.learner.critic_start)
         for episode in offline:
             self._take(episode.as_offline(), own=False)
 

@@ -34,8 +34,8 @@ class Learner:
         self.replay = Replay(vector_dim, latent_dim, reward.config.input_dim)
         self.discriminator = DiscriminatorTrainer(reward, config.fit_batch, config.seed)
         # Every reward form starts from the same critics: at the cost of an episode that never succeeds, 1 a decision.
-        bias = cost_to_go(1.0, config.sac.gamma, max_decisions)
-        self.sac = Sac(vector_dim, latent_dim, config.sac, bias, config.seed)
+        self.critic_start = cost_to_go(1.0, config.sac.gamma, max_decisions)
+        self.sac = Sac(vector_dim, latent_dim, config.sac, self.critic_start, config.seed)
         self.generator = torch.Generator().manual_seed(config.seed)
         self.prequential = Prequential()
 
