@@ -4,4 +4,5 @@ import sys
 
 from svm_robot.scripts.main import main
 
-sys.exit(main())
+if __name__ == "__main__":  # LeRobot's plugin flag imports every module of the package, this one too
+    sys.exit(main())
