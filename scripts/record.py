@@ -1,7 +1,6 @@
 """``svm-robot record RIG``: record episodes and the outcome of each one."""
 
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
@@ -14,7 +13,7 @@ if TYPE_CHECKING:
     from svm_robot.data.session import Tally
     from svm_robot.policies.steering import SteeredPolicy
     from svm_robot.reward.live import LiveScore
-    from svm_robot.rollout import Operator, Policy
+    from svm_robot.rollout import Policy
     from svm_robot.scripts.cell import Cell
 
 USAGE = "svm-robot record RIG --episodes=20 [--dataset=PATH] [--control=script|teleop|policy] [--judge]"
@@ -28,7 +27,7 @@ class RecordConfig(RigConfig):
     dataset: str | None = None  # folder to write into, continued when it exists; default: the rig's dataset_root
     control: Literal["script", "teleop", "policy"] = "script"  # who moves the robot
     policy: str | None = None  # checkpoint of a flow policy; only with --control=policy
-    noise: Literal["sampled", "zero"] = "sampled"  # how the policy's noise is chosen
+    noise: Literal["auto", "sampled", "zero"] = "auto"  # auto: the finetuned pilot if there is one, else sampled
     judge: bool = False  # let the virtual world say the outcome, instead of the keys s/f/u/d
     clumsiness: float = 1.0  # of the scripted operator: 0 never fails, 1 fails about every second time
     reward: str | None = None  # reward model that scores the episodes live
@@ -48,6 +47,7 @@ def main(args: list[str]) -> int:
     from svm_robot.data.session import record
     from svm_robot.scripts.cell import open_cell
     from svm_robot.scripts.cli import parse, split_positionals
+    from svm_robot.scripts.evaluate import who_judges
 
     words, options = split_positionals(args, USAGE, 1, 1)
     config = parse(RecordConfig, options, rig=words[0], usage=USAGE)
@@ -59,7 +59,7 @@ def main(args: list[str]) -> int:
         if (root / "meta").exists():
             check_same(root, cell.env.spec, latent_dim)
         policy = actor(config, cell, steered)
-        operator = stack.enter_context(who_judges(config, cell))
+        operator = stack.enter_context(who_judges(cell, config.judge))
         recorder = Recorder(root, cell.env.spec, config.task, latent_dim, by=by(config))
         recorder.open()
         stack.callback(recorder.close)
@@ -90,13 +90,11 @@ def load_policy(config: RecordConfig) -> "SteeredPolicy | None":
     import torch
 
     from svm_robot.policies.checkpoint import load_flow
-    from svm_robot.policies.steering import GaussianPilot, SteeredPolicy, ZeroPilot
+    from svm_robot.scripts.evaluate import steered
 
     torch.set_num_threads(1)
-    flow = load_flow(Path(config.policy))
-    dim = int(flow.config.latent_dim)
-    pilot = ZeroPilot(dim) if config.noise == "zero" else GaussianPilot(dim)
-    return SteeredPolicy(flow, pilot, config.max_steps)
+    path = Path(config.policy)
+    return steered(load_flow(path), config.noise, config.max_steps, path)
 
 
 def load_reward(config: RecordConfig) -> "LiveScore | None":
@@ -120,18 +118,6 @@ def actor(config: RecordConfig, cell: "Cell", steered: "SteeredPolicy | None") -
         check_fits(steered.flow, cell.env.spec)
         return steered
     return cell.teleop() if config.control == "teleop" else cell.expert(config.seed)
-
-
-@contextmanager
-def who_judges(config: RecordConfig, cell: "Cell") -> "Iterator[Operator]":
-    """The world's judge, or the person at the keys."""
-    from svm_robot.drivers.terminal import TerminalOperator
-
-    if config.judge:
-        yield cell.judge()
-    else:
-        with TerminalOperator() as operator:
-            yield operator
 
 
 def by(config: RecordConfig) -> str:

@@ -54,7 +54,7 @@ def test_recorded_episodes_are_there_and_labelled(root, capsys):
         (
             ["--rate_hz=20", "--robot.cameras={front: {type: virtual, width: 32, height: 32, fps: 20}}"],
             3,
-            "camera wrist",
+            "camera front: 64x64 in the dataset, 32x32 on the rig",
         ),
     ],
 )
