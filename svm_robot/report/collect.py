@@ -6,7 +6,7 @@ from pathlib import Path
 from statistics import fmean
 
 from svm_robot.errors import DataError
-from svm_robot.report.runs import Rate, Run, read_run
+from svm_robot.report.runs import FINISHED, Rate, Run, read_run
 
 ORDER = ("svm", "outcome")
 SHARED = ("policy", "reward", "task", "robot_type", "rate_hz", "offline_steps")
@@ -132,7 +132,7 @@ def _differences(runs: Sequence[Run]) -> Iterable[str]:
     if len({tuple(found) for found in seeds.values()}) > 1:
         yield "the seeds differ: " + ", ".join(f"{group} {found}" for group, found in sorted(seeds.items()))
     for run in runs:
-        if run.state != "finished":
+        if run.state != FINISHED:
             yield f"{run.name} did not finish: {run.state}"
 
 

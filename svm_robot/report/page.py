@@ -18,7 +18,7 @@ from svm_robot.report.runs import Rate, Run
 from svm_robot.report.style import COLOURS, NAMES, OTHERS
 from svm_robot.report.summary import measured, publish
 from svm_robot.report.verdict import headline, statements
-from svm_robot.report.words import interval, percent, sentence, thousands
+from svm_robot.report.words import interval, percent, sentence, thousands, times
 from svm_robot.version import __version__
 
 NONE = "\u2013"
@@ -112,7 +112,7 @@ def _done(comparison: Comparison, stages: Mapping[str, float]) -> Iterator[tuple
             used += f" (of these {thousands(float(offline))} recorded before)"
         used += f", {run.robot_minutes:.1f} robot minutes"
         if run.evaluations:
-            used += f"; evaluated {len(run.evaluations)} times"
+            used += f"; evaluated {times(len(run.evaluations))}"
         yield f"finetuned: {NAMES.get(run.shaping, run.shaping)}, seed {run.seed}", used
 
 
@@ -133,7 +133,7 @@ def _row(run: Run) -> dict[str, str]:
         "episodes": f"{outcomes.count('success')} / {outcomes.count('failure')} / "
         f"{len(outcomes) - outcomes.count('success') - outcomes.count('failure')}",
         "length": NONE if last is None or not isfinite(last.mean_steps) else f"{last.mean_steps:.0f}",
-        "state": run.state + (f", resumed {run.starts - 1} times" if run.starts > 1 else ""),
+        "state": run.state + (f", resumed {times(run.starts - 1)}" if run.starts > 1 else ""),
     }
 
 

@@ -14,6 +14,8 @@ Event = Mapping[str, Any]
 REACHED = 0.8
 """Success rate whose first evaluation counts as "reached"."""
 
+FINISHED = "finished"
+
 
 @dataclass(frozen=True)
 class Rate:
@@ -145,9 +147,9 @@ class Run:
 
     @property
     def state(self) -> str:
-        """``finished``, or what kept it from finishing, in words."""
+        """``FINISHED``, or what kept it from finishing, in words."""
         if self.end is not None:
-            return "finished" if self.end.get("reason") in ("budget", "finished") else str(self.end.get("reason"))
+            return FINISHED if self.end.get("reason") in ("budget", FINISHED) else str(self.end.get("reason"))
         return "no end in the journal (still running, or killed)" + (", last line torn" if self.torn else "")
 
     @property

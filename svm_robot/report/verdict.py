@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from svm_robot.report.collect import Comparison, Group
-from svm_robot.report.runs import REACHED, Rate
+from svm_robot.report.runs import FINISHED, REACHED, Rate
 from svm_robot.report.words import capital, percent, spoken, thousands, title
 
 
@@ -57,8 +57,9 @@ def headline(comparison: Comparison) -> Statement:
 
 
 def statements(comparison: Comparison) -> list[Statement]:
-    """The comparisons one by one, each with its numbers."""
-    found: list[Statement] = []
+    """What is unfinished first, then the comparisons one by one, each with its numbers."""
+    unfinished = [run for run in comparison.runs if run.state != FINISHED]
+    found = [Statement(f"{run.name} did not finish: {run.state}.", Tone.MISSING) for run in unfinished]
     for group in comparison.groups:
         name = title(group.shaping)
         if group.judged is None:

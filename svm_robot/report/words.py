@@ -32,6 +32,10 @@ def thousands(value: float) -> str:
     return f"{value:,.0f}".replace(",", "\u2009")
 
 
+def times(count: int) -> str:
+    return "once" if count == 1 else f"{count} times"
+
+
 def signed(value: float) -> str:
     """``+6.1`` or ``−5.9``."""
     return f"{value:+.1f}".replace("-", "\u2212")

@@ -89,7 +89,7 @@ def test_it_holds_the_numbers(page: str, two_by_two: Comparison) -> None:
         "nats per decision",
         "zero noise",
         "Visitation gap",
-        "learner.critic_bias",
+        "the same value whatever the reward",
         "0.6.1",
     ):
         assert word in text

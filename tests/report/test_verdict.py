@@ -94,6 +94,13 @@ def test_critics_that_start_apart_are_told(biases: tuple[float, float] | None, s
     assert any(said in note for note in honest_notes(Comparison(groups, None, None, [])))
 
 
+def test_an_unfinished_run_is_said_before_any_number(tmp_path: Path) -> None:
+    folder = write_run(tmp_path / "half", MadeRun(budget=2500), end=False, final=False)
+    first = statements(collect([folder]))[0]
+    assert first.text.startswith("half did not finish: no end in the journal")
+    assert first.tone is Tone.MISSING
+
+
 def test_one_seed_is_called_an_indication() -> None:
     notes = honest_notes(comparison(Rate(95, 100)))
     assert any("one training seed only" in note for note in notes)
