@@ -22,19 +22,29 @@ from svm_robot.rollout import run_episode
 
 SAC = SacConfig(hidden=32, learning_rate=2e-3, alpha=0.05, target_entropy=-3.0)
 CONFIG: dict[str, Any] = {
-    "steps": 500,
-    "warmup_episodes": 10,
+    "steps": 260,
+    "warmup_episodes": 8,
     "min_successes": 1,
-    "updates_per_decision": 4.0,
+    "updates_per_decision": 1.5,
     "batch": 32,
-    "fit_first": 100,
-    "fit_steps": 5,
+    "fit_first": 30,
+    "fit_steps": 3,
     "fit_batch": 32,
+    "eval_every": 100,
+    "eval_episodes": 4,
+    "baseline_episodes": 4,
+    "final_episodes": 4,
+    "sac": SAC,
+}
+LEARNING: dict[str, Any] = {
+    "steps": 600,
+    "warmup_episodes": 10,
+    "updates_per_decision": 4.0,
+    "fit_first": 100,
     "eval_every": 200,
     "eval_episodes": 10,
     "baseline_episodes": 10,
     "final_episodes": 10,
-    "sac": SAC,
 }
 
 
@@ -70,7 +80,7 @@ class StopAfter:
 @pytest.mark.slow
 @pytest.mark.parametrize("shaping", ["svm", "outcome"])
 def test_it_learns_to_steer(tmp_path: Path, shaping: str) -> None:
-    tuner = finetuner(tmp_path / "run", shaping=shaping, steps=700)
+    tuner = finetuner(tmp_path / "run", shaping=shaping, **LEARNING)
     tuner.prepare()
     result = tuner.run()
     assert result.reason == "budget"
@@ -85,7 +95,7 @@ def test_it_learns_to_steer(tmp_path: Path, shaping: str) -> None:
 def test_a_run_tells_its_story(tmp_path: Path) -> None:
     """Everything the report reads is there, in one short run; the policy it leaves can be loaded."""
     run = tmp_path / "run"
-    tuner = finetuner(run, steps=320)
+    tuner = finetuner(run)
     tuner.prepare()
     result = tuner.run()
     story = read_run(run)
@@ -112,7 +122,7 @@ def test_resumed_is_bit_equal_to_uninterrupted(tmp_path: Path) -> None:
     whole = finetuner(tmp_path / "whole", baseline_episodes=0)
     whole.prepare()
     whole.run()
-    for steps in (1, 190, 333):  # in the first episode, in the warm-up's end, later
+    for steps in (1, 205):  # in the first episode, and after the actor took over
         run = tmp_path / f"cut{steps}"
         broken = finetuner(run, baseline_episodes=0)
         broken.prepare()
@@ -130,7 +140,7 @@ def test_resumed_is_bit_equal_to_uninterrupted(tmp_path: Path) -> None:
 
 
 def test_both_rewards_see_the_same_warm_up_and_start_from_the_same_critics(tmp_path: Path) -> None:
-    tuners = {name: finetuner(tmp_path / name, shaping=name, steps=150) for name in ("svm", "outcome")}
+    tuners = {name: finetuner(tmp_path / name, shaping=name, steps=170) for name in ("svm", "outcome")}
     before = {name: weights(tuner)["critics"].clone() for name, tuner in tuners.items()}
     assert torch.equal(before["svm"], before["outcome"])
     for tuner in tuners.values():
@@ -163,7 +173,7 @@ def test_offline_episodes_are_in_from_the_first_step(tmp_path: Path) -> None:
 
 
 def test_the_base_keeps_acting_until_it_has_succeeded_often_enough(tmp_path: Path) -> None:
-    tuner = finetuner(tmp_path / "run", min_successes=10_000, steps=250)
+    tuner = finetuner(tmp_path / "run", min_successes=10_000, steps=200)
     tuner.prepare()
     result = tuner.run()
     assert "never gave" in result.reason
