@@ -40,6 +40,7 @@ def test_the_factory_fills_in_robot_and_normaliser_from_the_dataset(recording: P
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(330)  # half a minute of work, most of it imports; a busy machine takes its time
 def test_lerobot_train_trains_it(recording: Path, tmp_path: Path) -> None:
     options = {
         "discover_packages_path": "svm_robot",
@@ -65,7 +66,7 @@ def test_lerobot_train_trains_it(recording: Path, tmp_path: Path) -> None:
         capture_output=True,
         text=True,
         check=False,
-        timeout=110,
+        timeout=300,
     )
     assert done.returncode == 0, done.stderr[-3000:]
     checkpoint = tmp_path / "run" / "checkpoints" / "last" / "pretrained_model"
