@@ -68,7 +68,7 @@ def test_a_lockstep_cell_has_judge_and_expert_and_no_teleoperator() -> None:
         action = cell.expert(3).act(cell.env.observe(frames=False))
         assert action.shape == (1, 6)
         assert cell.judge().outcome() == "failure"
-        with pytest.raises(ConfigError, match="set robot.link to wire"):
+        with pytest.raises(ConfigError, match=r"set robot\.link to wire"):
             cell.teleop()
 
 

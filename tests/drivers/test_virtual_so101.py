@@ -48,7 +48,7 @@ def test_features_are_known_before_connecting(tmp_path: Path) -> None:
 
 
 def test_lockstep_is_no_lerobot_robot(tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match="set robot.link to wire"):
+    with pytest.raises(ConfigError, match=r"set robot\.link to wire"):
         VirtualSO101(VirtualSO101Config(link="lockstep", calibration_dir=tmp_path))
 
 
@@ -84,7 +84,7 @@ def test_camera_reads(robot: VirtualSO101) -> None:
     assert newest.shape == (64, 64, 3)
     assert camera.latest_timestamp is not None
     assert 0 <= time.perf_counter() - camera.latest_timestamp < 2
-    with pytest.raises(StaleError, match="virtual camera 'front': newest frame is .* ms old"):
+    with pytest.raises(StaleError, match=r"virtual camera 'front': newest frame is .* ms old"):
         camera.read_latest(max_age_ms=-1)
     with pytest.raises(TimeoutError):
         camera.async_read(timeout_ms=-1000)
