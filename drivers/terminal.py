@@ -77,7 +77,9 @@ class TerminalOperator:
             atexit.unregister(self.close)
 
     def begin(self, episode: int) -> None:
-        """Wait until the person is ready: Enter starts the episode, ``q`` ends the session before it."""
+        """Wait until the person is ready: Enter starts the episode, ``q`` says that it shall not begin."""
+        if self._stop:
+            return
         self._say(f"episode {episode}: prepare the scene, then press Enter (q stops). During it: {HELP}")
         self._wait_for({"enter", STOP})
 

@@ -108,6 +108,7 @@ def test_q_before_an_episode(operator: TerminalOperator, person: Person) -> None
     person.press(b"q")
     operator.begin(1)
     assert operator.wants_to_stop()
+    operator.begin(2)  # does not ask again
 
 
 def test_the_terminal_is_restored_on_every_way_out(person: Person) -> None:
