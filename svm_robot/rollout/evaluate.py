@@ -81,8 +81,10 @@ def evaluate(
         raise ConfigError(f"episodes must be at least 1, got {episodes}")
     ends: list[EpisodeEnd] = []
     for number, start in enumerate(evaluation_seeds(seed, episodes)):
+        if operator.wants_to_stop():
+            break
         operator.begin(number)
-        if operator.wants_to_stop():  # said during the last episode, or while the scene was prepared
+        if operator.wants_to_stop():  # said while the scene was prepared
             break
         ends.append(run_episode(env, policy, operator, max_steps=max_steps, task=task, seed=start, listeners=listeners))
     return summarise(ends, planned=episodes)
