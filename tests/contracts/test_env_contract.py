@@ -1,15 +1,23 @@
 """What every ``Env`` must do, whoever implements it. A new environment is one more row of ``ENVS``."""
 
+import tempfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 import pytest
 import toys
 
+from svm_robot.drivers.clock import MonotonicClock
+from svm_robot.drivers.config_virtual_so101 import VirtualSO101Config
+from svm_robot.drivers.limits import joint_limits
+from svm_robot.drivers.rig_env import RigEnv
+from svm_robot.drivers.safety import SafetyConfig
 from svm_robot.drivers.virtual.disturbance import Disturbance
 from svm_robot.drivers.virtual.lockstep import LockstepEnv
 from svm_robot.drivers.virtual.world import World
+from svm_robot.drivers.virtual_so101 import VirtualSO101
 from svm_robot.errors import UnsafeActionError
 from svm_robot.rollout import Env
 
@@ -25,21 +33,38 @@ class Row:
     """How far a tick may lie from its time."""
 
 
+def wire() -> RigEnv:
+    """LeRobot's driver on the virtual robot's serial port, in real time; a busy machine may be late."""
+    robot = VirtualSO101(VirtualSO101Config(calibration_dir=Path(tempfile.mkdtemp())))
+    robot.connect()
+    return RigEnv(
+        robot,
+        rate_hz=10.0,
+        clock=MonotonicClock(),
+        safety=SafetyConfig(),
+        limits=joint_limits(robot),
+        max_frame_age_s=5.0,
+        reset_scene=robot.cell.reset,
+    )
+
+
 DISTURBED = Disturbance(slip=1.0, delay_s=0.05, joint_noise_deg=0.2, pixel_noise=2.0, backlash_deg=0.5)
 ENVS: dict[str, Row] = {
     "toy": Row(toys.ToyEnv),
     "lockstep": Row(lambda: LockstepEnv(World())),
+    "wire": Row(wire, repeats=False, time_tolerance_s=0.08),
     "lockstep, 30 Hz, two cubes, disturbed": Row(lambda: LockstepEnv(World("two", DISTURBED), rate_hz=30.0)),
 }
 
 
-@pytest.fixture(params=list(ENVS))
+@pytest.fixture(params=list(ENVS), scope="module")
 def row(request: pytest.FixtureRequest) -> Row:
     return ENVS[request.param]
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def env(row: Row) -> Iterator[Env]:
+    """One for all tests of a row, which each begin with a reset: a rig takes seconds to open."""
     made = row.make()
     yield made
     made.close()
