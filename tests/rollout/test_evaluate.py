@@ -12,16 +12,17 @@ class Scripted(toys.ToyOperator):
     """Gives the outcomes it was told, one per episode, at the first step."""
 
     def __init__(self, verdicts: list[str], stop_after: int | None = None) -> None:
-        self.verdicts, self.stop_after, self.begun = verdicts, stop_after, []
+        self.verdicts, self.stop_after, self.begun, self.said = verdicts, stop_after, [], 0
 
     def begin(self, episode: int) -> None:
         self.begun.append(episode)
 
     def poll(self, step: object) -> str | None:
+        self.said += 1
         return self.verdicts[self.begun[-1]]
 
     def wants_to_stop(self) -> bool:
-        return self.stop_after is not None and len(self.begun) >= self.stop_after
+        return self.stop_after is not None and self.said >= self.stop_after
 
 
 def run(policy: toys.ToyPolicy, seed: int = 0, episodes: int = 4, max_steps: int = 40) -> Evaluation:
@@ -50,6 +51,13 @@ def test_the_operator_can_stop_early() -> None:
     result = evaluate(env, toys.ToyPolicy(), operator, episodes=9, seed=0, max_steps=5)
     assert (result.episodes, result.stopped) == (2, True)
     assert result.to_json()["stopped"] is True
+
+
+def test_stopping_while_the_scene_is_prepared_runs_no_episode() -> None:
+    env, operator = toys.ToyEnv(), Scripted(["success"] * 3, stop_after=9)
+    operator.wants_to_stop = lambda: len(operator.begun) == 2  # type: ignore[method-assign]
+    result = evaluate(env, toys.ToyPolicy(), operator, episodes=3, seed=0, max_steps=5)
+    assert (operator.begun, result.episodes, result.stopped) == ([0, 1], 1, True)
 
 
 def test_same_seed_same_starts_and_another_seed_other_starts() -> None:
