@@ -6,7 +6,7 @@ USAGE = "svm-robot virtual RIG [--robot.task=place] [--robot.emulate_wire_time=t
 HOW_TO = """port    {port}
 cell    {cell}
 
-LeRobot's commands move it with these options (they end where you add --teleop... or --dataset...):
+With these options LeRobot's commands move it (add your own --teleop... or --dataset... behind them):
 
   --robot.discover_packages_path=svm_robot --robot.type=so101_follower --robot.port={port}
   --robot.id={id} --robot.calibration_dir={cell}
