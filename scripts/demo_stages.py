@@ -18,12 +18,12 @@ BASE_LOW, BASE_HIGH, ZERO_LEAST = 0.15, 0.45, 0.5
 class Plan:
     """How much of everything. Found by measuring on two cores; the quick one keeps the order of magnitude."""
 
-    demos: int = 120
+    demos: int = 160
     more_demos: int = 40
     attempts: int = 3
-    clone_steps: int = 1500
+    clone_steps: int = 2500
     check_episodes: int = 100
-    rollouts: int = 40
+    rollouts: int = 25
     finetune_steps: int = 8000
     eval_every: int = 2000
     eval_episodes: int = 50
@@ -37,13 +37,13 @@ class Plan:
 
 
 QUICK = Plan(
-    demos=60,
+    demos=80,
     attempts=1,
-    clone_steps=500,
-    check_episodes=30,
-    rollouts=30,
-    finetune_steps=4000,
-    eval_every=2000,
+    clone_steps=1000,
+    check_episodes=40,
+    rollouts=20,
+    finetune_steps=3000,
+    eval_every=1500,
     eval_episodes=20,
     baseline_episodes=20,
     final_episodes=30,

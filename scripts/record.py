@@ -1,8 +1,10 @@
 """``svm-robot record RIG``: record episodes and the outcome of each one."""
 
+import sys
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
+from shutil import get_terminal_size
 from typing import TYPE_CHECKING, Literal
 
 from svm_robot.drivers.rig import RigConfig
@@ -63,7 +65,7 @@ def main(args: list[str]) -> int:
         recorder = Recorder(root, cell.env.spec, config.task, latent_dim, by=by(config))
         recorder.open()
         stack.callback(recorder.close)
-        report = Console(live)
+        report = Console(live, in_place=config.judge and sys.stdout.isatty())
         try:
             tally = record(
                 cell.env,
@@ -128,10 +130,10 @@ def by(config: RecordConfig) -> str:
 
 
 class Console:
-    """One line for each episode."""
+    """One line for each episode. ``in_place``: each covers the one before, where no prompt stands between them."""
 
-    def __init__(self, live: "LiveScore | None") -> None:
-        self.live = live
+    def __init__(self, live: "LiveScore | None", in_place: bool) -> None:
+        self.live, self.in_place = live, in_place
 
     def __call__(self, episode: "EpisodeSummary", tally: "Tally") -> None:
         """Told after each episode."""
@@ -142,10 +144,16 @@ class Console:
             probability = self.live.mean_probability
             score = "none" if probability is None else f"{probability:.2f}"
             text += f" | live score {score}, {p50:.1f}/{p95:.1f} ms (p50/p95)"
-        print(text, flush=True)
+        if self.in_place:
+            more = tally.episodes < tally.wanted
+            print(f"\r\x1b[K{text[: get_terminal_size().columns - 1]}", end="" if more else "\n", flush=True)
+        else:
+            print(text, flush=True)
 
     def interrupted(self, episode: "EpisodeSummary | None") -> None:
         """Told when the session ended by Ctrl-C or an error."""
+        if self.in_place:
+            print()
         if episode is not None and episode.episode is not None and episode.outcome == "aborted":
             print(f"episode in progress saved as aborted: number {episode.episode}, {words(episode)}", flush=True)
 

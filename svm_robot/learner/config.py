@@ -21,7 +21,7 @@ class FinetuneConfig:
     min_successes: int = 3  # the base keeps acting until so many of its episodes succeeded
     offline_share: float | None = None  # part of every batch that comes from offline data; none: as it falls
     updates_per_decision: float = 6.0  # gradient steps of the policy for every decision (update-to-data ratio)
-    first_updates: int = 3000  # at most so many gradient steps of the policy right after the warm-up
+    first_updates: int = 300  # gradient steps right after the warm-up, at most; more of them drift far from the base
     batch: int = 128  # decisions per gradient step
     fit_first: int = 500  # steps of the discriminator after the warm-up, if the run recorded it itself
     fit_steps: int = 30  # steps of the discriminator after every further episode
