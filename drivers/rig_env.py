@@ -161,7 +161,7 @@ class RigEnv:
             raise
         except TimeoutError as error:
             raise StaleError(f"{error}; nothing moves on an old picture") from error
-        except (ConnectionError, RuntimeError) as error:
+        except (OSError, RuntimeError) as error:  # a pulled cable is an OSError of pyserial, not a ConnectionError
             raise DeviceError(f"{self.spec.robot_type} does not answer: {error}; check cable and power") from error
         return raw, self.clock.now_s()
 
@@ -172,7 +172,7 @@ class RigEnv:
         asked = {joint: float(value) for joint, value in zip(self.spec.joints, targets, strict=True)}
         try:
             sent = self.robot.send_action(asked)
-        except (ConnectionError, RuntimeError) as error:
+        except (OSError, RuntimeError) as error:
             raise DeviceError(f"{self.spec.robot_type} does not take its targets: {error}") from error
         return np.array([sent[joint] for joint in self.spec.joints], np.float32)
 

@@ -47,7 +47,7 @@ class TeleopPolicy:
         """(1, J) where the teleoperator stands now, in its own units, which must be the robot's."""
         try:
             action = self.teleoperator.get_action()
-        except (ConnectionError, RuntimeError) as error:
+        except (OSError, RuntimeError) as error:
             raise DeviceError(f"teleoperator '{self.teleoperator.name}' does not answer: {error}") from error
         return np.array([[float(action[joint]) for joint in self.joints]], np.float32)
 

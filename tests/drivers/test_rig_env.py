@@ -206,6 +206,7 @@ def test_a_stale_frame_names_camera_age_and_limit(rig: RigEnv, robot: FakeRobot)
         (TimeoutError("frame too old"), StaleError),
         (ConnectionError("no status packet"), DeviceError),
         (RuntimeError("x"), DeviceError),
+        (OSError("device reports readiness to read but returned no data"), DeviceError),
     ],
 )
 def test_what_drivers_raise_becomes_an_error_for_people(
