@@ -30,7 +30,7 @@ class StartPose:
     pose: Mapping[str, float] = field(default_factory=dict)
     """Joint key -> position; joints that are not named stay where they are."""
     speed: float = 30.0
-    """Greatest speed of any joint on the way [robot units/s]."""
+    """Greatest speed of any joint on the way [robot units/s]; where the safety limits allow less, they win."""
 
 
 @dataclass(frozen=True)
@@ -153,6 +153,9 @@ class RigEnv:
             raise ConfigError(
                 f"start_pose names {', '.join(unknown)}; the joints of this robot are {', '.join(self.spec.joints)}"
             )
+        for joint, position in self.start.pose.items():
+            if not np.isfinite(position):
+                raise ConfigError(f"start_pose of {joint} is {position}; it must be a number")
 
     def _read(self) -> tuple[dict[str, Any], float]:
         try:
@@ -190,7 +193,8 @@ class RigEnv:
         begin = self._state(self._read()[0])
         goal = np.array([self.start.pose.get(j, now) for j, now in zip(self.spec.joints, begin, strict=True)])
         goal = np.clip(goal, self.safety.lower, self.safety.upper).astype(np.float32)
-        count = int(np.ceil(np.max(np.abs(goal - begin)) / self.start.speed / ticker.period_s))
+        stride = np.minimum(self.start.speed * ticker.period_s, self.safety.max_step)
+        count = int(np.ceil(np.max(np.abs(goal - begin) / stride)))
         for index in range(1, count + 1):
             ticker.wait()
             self._send((begin + (goal - begin) * (index / count)).astype(np.float32))

@@ -269,6 +269,14 @@ def test_reset_walks_to_the_start_at_limited_speed(robot: FakeRobot, clock: Fake
     assert {target["gripper.pos"] for target in robot.sent} == {50.0}, "a joint without a start stays"
 
 
+def test_a_hasty_start_speed_does_not_pass_the_safety_limits(robot: FakeRobot, clock: FakeClock) -> None:
+    rig = make_rig(robot, clock, start=StartPose({"a.pos": -20.0, "gripper.pos": 90.0}, speed=1e6))
+    rig.reset()
+    way = np.array([[10.0, 50.0], *([target[joint] for joint in JOINTS] for target in robot.sent)])
+    assert way[-1].tolist() == [-20.0, 90.0]
+    assert np.all(np.abs(np.diff(way, axis=0)) <= np.array([5.0, 10.0]) + 1e-4)
+
+
 def test_reset_then_scene(robot: FakeRobot, clock: FakeClock) -> None:
     seeds: list[int | None] = []
     make_rig(robot, clock, reset_scene=seeds.append).reset(7)
@@ -285,6 +293,8 @@ def test_reset_names_the_joint_that_does_not_arrive(robot: FakeRobot, clock: Fak
     ("changes", "message"),
     [
         ({"start": StartPose({"elbow.pos": 1.0})}, r"start_pose names elbow\.pos; .* a\.pos, gripper\.pos"),
+        ({"start": StartPose({"a.pos": float("nan")})}, r"start_pose of a\.pos is nan"),
+        ({"start": StartPose({"gripper.pos": float("inf")})}, r"start_pose of gripper\.pos is inf"),
         ({"rate_hz": 0.0}, "rate"),
     ],
 )
