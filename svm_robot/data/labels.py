@@ -66,8 +66,8 @@ class LabelLog:
         if not self.path.exists():
             return []
         text = self.path.read_text(encoding="utf-8")
-        whole = text[: text.rfind("\n") + 1]  # a torn last line (power cut) was never acknowledged
-        return [self._parse(number, line) for number, line in enumerate(whole.splitlines(), start=1)]
+        whole = text.split("\n")[:-1]  # a torn last line (power cut) was never acknowledged
+        return [self._parse(number, line) for number, line in enumerate(whole, start=1)]
 
     def history(self, uid: int) -> list[Label]:
         """Everything said of one episode, oldest first."""

@@ -39,6 +39,12 @@ def test_the_last_word_counts_and_the_history_stays(log):
     assert (history[0].by, history[0].reason, log.history(3)[0].reason) == ("ada", "looked again", None)
 
 
+def test_a_reason_may_hold_any_character(log):
+    reason = "line\u2028separator, next\x85line, \n and \u00fc"
+    log.append(2, Outcome.SUCCESS, "ada", reason)
+    assert [label.reason for label in log.history(2)] == [reason]
+
+
 def test_the_snapshot_hash_changes_with_a_label_and_comes_back(log):
     log.append(1, Outcome.SUCCESS, "a")
     first = log.snapshot_hash()
