@@ -37,13 +37,13 @@ def check_classes(episodes: Sequence[EpisodeData]) -> None:
 def split_episodes(
     episodes: Sequence[EpisodeData], holdout: float = 0.25, seed: int = 0
 ) -> tuple[list[EpisodeData], list[EpisodeData]]:
-    """(train, held out) by whole EPISODES, the same share of successes and of failures, at least two of each."""
+    """(train, held out) by whole EPISODES, the same share of each outcome, and two of each on both sides."""
     rng = np.random.default_rng(seed)
     train: list[EpisodeData] = []
     judge: list[EpisodeData] = []
     for outcome in (Outcome.SUCCESS, Outcome.FAILURE):
         members = [episode for episode in episodes if episode.outcome is outcome]
-        count = max(HELD_OUT, round(holdout * len(members)))
+        count = max(HELD_OUT, min(round(holdout * len(members)), len(members) - HELD_OUT))
         order = rng.permutation(len(members))
         judge += [members[i] for i in order[:count]]
         train += [members[i] for i in order[count:]]

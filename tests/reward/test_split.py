@@ -61,6 +61,12 @@ def test_the_fewest_episodes_still_give_two_of_each_to_judge() -> None:
     assert sum(e.outcome is Outcome.SUCCESS for e in judge) == 2
 
 
+def test_a_greedy_share_leaves_two_of_each_to_learn_from() -> None:
+    train, judge = split_episodes(of(4, 20), 0.95)
+    assert [sum(e.outcome is Outcome.SUCCESS for e in side) for side in (train, judge)] == [2, 2]
+    assert [sum(e.outcome is Outcome.FAILURE for e in side) for side in (train, judge)] == [2, 18]
+
+
 def test_the_seed_decides_the_split() -> None:
     episodes = of(10, 10)
     assert [e.uid for e in split_episodes(episodes, seed=1)[1]] == [e.uid for e in split_episodes(episodes, seed=1)[1]]
