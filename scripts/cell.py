@@ -109,9 +109,11 @@ def _open_robot(rig: RigConfig, clumsiness: float, stack: ExitStack) -> Cell:
     from svm_robot.drivers.connect import connect
     from svm_robot.drivers.limits import joint_limits
     from svm_robot.drivers.rig_env import RigEnv, StartPose
+    from svm_robot.drivers.shutdown import shut_down
     from svm_robot.drivers.virtual_so101 import VirtualSO101
 
     robot = make_robot_from_config(rig.robot)
+    stack.callback(shut_down, robot)  # a Ctrl-C while it connects, or limits that do not fit, must not leave torque on
     connect(robot, "robot")
     virtual = robot.cell if isinstance(robot, VirtualSO101) else None
     env = RigEnv(

@@ -1,6 +1,7 @@
 """The rig files that ship, and rig files as clumsy people write them."""
 
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -76,3 +77,38 @@ def test_a_missing_arm_is_one_clear_error() -> None:
     rig = parse(RigConfig, ["--robot.port=/dev/ttyNOWHERE"], rig=REAL)
     with pytest.raises(ConnectionError, match="ttyNOWHERE"), open_cell(rig):
         pass
+
+
+class PoweredArm:
+    """A connected arm whose motors hold; ``pressed`` is what happens while its cameras start."""
+
+    name = robot_type = "powered"
+    action_features = observation_features = {"a.pos": float}  # noqa: RUF012
+    is_calibrated = True
+
+    def __init__(self, pressed: BaseException | None) -> None:
+        self.config, self.bus, self.pressed, self.motors = SimpleNamespace(), self, pressed, {"a": 1}
+        self.is_connected, self.torque, self.calibration = False, False, dict[str, object]()
+
+    def connect(self, calibrate: bool) -> None:
+        self.is_connected = self.torque = True
+        if self.pressed is not None:
+            raise self.pressed
+
+    def disable_torque(self, motor: str, num_retry: int) -> None:
+        self.torque = False
+
+    def disconnect(self, disable_torque: bool = True) -> None:
+        self.is_connected = False
+
+
+@pytest.mark.parametrize("pressed", [KeyboardInterrupt(), None])
+def test_an_arm_that_is_refused_or_interrupted_is_left_without_torque(
+    pressed: BaseException | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    arm = PoweredArm(pressed)
+    monkeypatch.setattr("lerobot.robots.make_robot_from_config", lambda config: arm)
+    rig = parse(RigConfig, ["--safety.limits={elbow.pos: [0, 1]}"], rig=REAL)  # this arm has no such joint
+    with pytest.raises((KeyboardInterrupt, ConfigError)), open_cell(rig):
+        pass
+    assert (arm.torque, arm.is_connected) == (False, False)
