@@ -52,7 +52,7 @@ class Parts:
         return cls(
             steered=steered,
             inputs=RewardInputs(model, max_steps, shared),
-            live=LiveScore(model, max_steps, features_of=features_of),
+            live=LiveScore(model, features_of=features_of),
             names={"policy": str(policy), "reward": str(reward)},
             identity={"policy": fingerprint(flow), "reward": fingerprint(model)},
         )

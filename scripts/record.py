@@ -109,7 +109,7 @@ def load_reward(config: RecordConfig) -> "LiveScore | None":
     from svm_robot.reward.live import LiveScore
 
     torch.set_num_threads(1)
-    return LiveScore(load(Path(config.reward)), config.max_steps)
+    return LiveScore(load(Path(config.reward)))
 
 
 def actor(config: RecordConfig, cell: "Cell", steered: "SteeredPolicy | None") -> "Policy":

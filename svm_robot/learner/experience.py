@@ -10,6 +10,7 @@ from torch import Tensor
 from svm_robot.errors import DataError
 from svm_robot.learner.decisions import DecisionEpisode, as_rows
 from svm_robot.reward.modeling_svm import SvmRewardModel
+from svm_robot.reward.samples import progress_at
 from svm_robot.rollout import EpisodeEnd, EpisodeStart, Observation, Policy, Step
 from svm_robot.rollout.env import FloatArray, ImageArray
 
@@ -43,7 +44,7 @@ class RewardInputs:
     ) -> Tensor:
         """(T, m). ``sent``: for each decision the (<= c, J) targets that went to the motors until the next one."""
         config = self.reward.config
-        clock = (np.asarray(step_index) / self.horizon_steps).astype(np.float32) if config.progress else None
+        clock = progress_at(np.asarray(step_index), config) if config.progress else None
         action: FloatArray | None = None
         if config.action == "step":
             action = np.stack([targets[0] for targets in sent])

@@ -7,7 +7,7 @@ from svm_robot.data import load_dataset
 from svm_robot.data.columns import LATENT, STATE
 from svm_robot.data.dataset import joint_names
 from svm_robot.data.pictures import camera_keys, camera_size
-from svm_robot.errors import CheckpointError, DataError
+from svm_robot.errors import CheckpointError, ConfigError, DataError
 from svm_robot.reward.configuration_svm import SvmConfig
 from svm_robot.rollout.episode import Outcome
 
@@ -16,6 +16,8 @@ def describe(config: SvmConfig, meta: Any) -> None:
     """Fill joints, cameras, noise and rate of an empty ``config`` from the dataset, or check that a full one agrees."""
     joints = list(joint_names(meta.features[STATE]))
     cameras = {role: list(camera_size(meta.features[key])) for role, key in camera_keys(meta.features).items()}
+    if config.progress and config.horizon_steps < 1:
+        raise ConfigError("progress=true needs horizon_steps, the length of a whole episode [control steps]")
     if config.joints:
         if (config.joints, config.cameras) != (joints, cameras):
             raise CheckpointError(

@@ -11,6 +11,7 @@ import torch
 from svm_robot.errors import CheckpointError, DataError
 from svm_robot.reward.checkpoint import check_fits
 from svm_robot.reward.modeling_svm import SvmRewardModel
+from svm_robot.reward.samples import progress_at
 from svm_robot.rollout.env import FloatArray
 from svm_robot.rollout.episode import EpisodeEnd, EpisodeStart, Step
 
@@ -50,16 +51,15 @@ class LiveScore:
     def __init__(
         self,
         model: SvmRewardModel,
-        horizon_steps: int,
         budget_s: float = 0.05,
         clock: Callable[[], float] = time.perf_counter,
         features_of: Callable[[Step], FloatArray] | None = None,
     ) -> None:
-        """``horizon_steps``: H of the clock that a reward with ``progress`` reads. ``budget_s``: time for one score.
+        """``budget_s``: time for one score.
 
         ``features_of``: (F,) features of a step that a policy with the SAME encoder has computed already.
         """
-        self.model, self.horizon_steps, self.budget_s, self.clock = model, horizon_steps, budget_s, clock
+        self.model, self.budget_s, self.clock = model, budget_s, clock
         self.features_of = features_of
         self.needs_every_frame = not model.config.per_decision
         self.newest: Score | None = None
@@ -118,7 +118,7 @@ class LiveScore:
         """None when the moment holds a number that is not finite."""
         config, seen = self.model.config, step.observation
         state = seen.state[None]
-        progress = np.array([step.index / self.horizon_steps], np.float32) if config.progress else None
+        progress = progress_at(np.array([step.index]), config) if config.progress else None
         frames = {role: seen.frames[role][None] for role in config.cameras if role in seen.frames}
         action = self._action(step)
         if not np.isfinite(state).all() or (action is not None and not np.isfinite(action).all()):

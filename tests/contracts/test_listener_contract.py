@@ -43,7 +43,7 @@ def live_score(_):
         action="chunk",
         chunk=2,
     )
-    return LiveScore(SvmRewardModel(config), horizon_steps=12, budget_s=10.0)
+    return LiveScore(SvmRewardModel(config), budget_s=10.0)
 
 
 LISTENERS = {"events": lambda _: EventList(), "recorder": recorder, "live score": live_score}

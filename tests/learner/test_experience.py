@@ -109,6 +109,12 @@ def test_the_reward_sees_what_was_sent() -> None:
     assert np.allclose(collector.episode.inputs[:, 2:], np.reshape(expected, (3, -1)), atol=1e-4)
 
 
+def test_the_clock_is_the_one_the_reward_was_fitted_with() -> None:
+    collector, _ = collected(-1.0, max_steps=5, action="none", progress=True, horizon_steps=40)
+    assert collector.episode is not None
+    assert collector.episode.inputs[:, -1].tolist() == pytest.approx([0.0, 2 / 40, 4 / 40])
+
+
 def test_a_chunk_cut_short_holds_its_last_target() -> None:
     targets = np.array([[1.0, 2.0]], np.float32)
     assert np.array_equal(filled(targets, 3), [[1, 2], [1, 2], [1, 2]])

@@ -48,7 +48,7 @@ def ticking(seconds: Iterator[float]) -> Callable[[], float]:
     ("none", True, [0, 1, 2, 3, 4, 5, 6]),
 ])  # fmt: skip
 def test_decisions_or_steps_by_what_the_reward_reads(action: str, every_frame: bool, scored: list[int]) -> None:
-    live = LiveScore(model_for(action), horizon_steps=7, budget_s=60)
+    live = LiveScore(model_for(action), budget_s=60)
     assert live.needs_every_frame == every_frame
     run(live, ToyPolicy(wrong=True))
     assert [score.index for score in live.scores] == scored
@@ -56,9 +56,22 @@ def test_decisions_or_steps_by_what_the_reward_reads(action: str, every_frame: b
     assert live.flags == []
 
 
+def test_the_clock_is_the_one_the_reward_was_fitted_with(monkeypatch: pytest.MonkeyPatch) -> None:
+    model = model_for("none", progress=True, horizon_steps=20)
+    live, clocks, numbers = LiveScore(model, budget_s=60), [], model.numbers
+
+    def spy(state: object, action: object, progress: np.ndarray) -> torch.Tensor:
+        clocks.append(float(progress[0]))
+        return numbers(state, action, progress)
+
+    monkeypatch.setattr(model, "numbers", spy)
+    run(live, ToyPolicy(wrong=True), steps=3)
+    assert clocks[1:] == pytest.approx([0.0, 1 / 20, 2 / 20])  # the first call warms up
+
+
 def test_a_score_is_what_the_model_says_of_that_moment() -> None:
     model = model_for("step", temperature=2.0)
-    live = LiveScore(model, 7, budget_s=60)
+    live = LiveScore(model, budget_s=60)
     env = ToyEnv()
     run(live, env=env, steps=1)
     again = ToyEnv()
@@ -76,7 +89,7 @@ def test_a_score_is_what_the_model_says_of_that_moment() -> None:
 
 
 def test_late_scores_are_flagged_and_not_passed_on() -> None:
-    live = LiveScore(model_for("none"), 7, budget_s=0.05, clock=ticking(iter([0.01, 0.2, 0.2, 0.01, 0.2, 0.01, 0.2])))
+    live = LiveScore(model_for("none"), budget_s=0.05, clock=ticking(iter([0.01, 0.2, 0.2, 0.01, 0.2, 0.01, 0.2])))
     run(live, ToyPolicy(wrong=True))
     assert [score.index for score in live.scores] == [0, 3, 5]
     assert [(flag.index, flag.reason) for flag in live.flags] == [(1, "late"), (2, "late"), (4, "late"), (6, "late")]
@@ -87,7 +100,7 @@ def test_late_scores_are_flagged_and_not_passed_on() -> None:
 
 def test_a_network_that_says_nan_is_flagged_and_never_passed_on() -> None:
     model = model_for("none")
-    live = LiveScore(model, 7, budget_s=60)
+    live = LiveScore(model, budget_s=60)
     torch.nn.init.constant_(model.head[-1].bias, float("nan"))
     run(live, ToyPolicy(wrong=True))
     assert live.newest is None
@@ -109,7 +122,7 @@ def test_a_reading_that_is_not_finite_is_flagged_and_the_robot_goes_on() -> None
         def act(self, observation: object) -> np.ndarray:
             return np.full((2, 2), -50, np.float32)
 
-    live = LiveScore(model_for("none"), 7, budget_s=60)
+    live = LiveScore(model_for("none"), budget_s=60)
     end = run(live, Blind(), Torn())
     assert end.steps == 7
     assert [score.index for score in live.scores] == [0, 1, 2, 3]
@@ -127,7 +140,7 @@ def test_a_reading_that_is_not_finite_is_flagged_and_the_robot_goes_on() -> None
 def test_other_cameras_are_refused_before_anything_moves(cameras: dict[str, tuple[int, int]], says: str) -> None:
     env = ToyEnv(ToySpec(cameras=cameras))
     with pytest.raises(CheckpointError, match=says):
-        run(LiveScore(model_for("none"), 7), env=env)
+        run(LiveScore(model_for("none")), env=env)
     assert np.array_equal(env.target, env.q)
 
 
@@ -135,11 +148,11 @@ def test_noise_cannot_be_scored_when_a_script_acts() -> None:
     policy = ToyPolicy()
     policy.source = "script"
     with pytest.raises(CheckpointError, match="a script has none"):
-        run(LiveScore(model_for("noise"), 7), policy)
+        run(LiveScore(model_for("noise")), policy)
 
 
 def test_each_episode_starts_without_the_scores_of_the_last() -> None:
-    live = LiveScore(model_for("none"), 7, budget_s=60)
+    live = LiveScore(model_for("none"), budget_s=60)
     run(live, ToyPolicy(wrong=True))
     first = len(live.times_ms)
     run(live, ToyPolicy(wrong=True), steps=3)
@@ -150,8 +163,8 @@ def test_each_episode_starts_without_the_scores_of_the_last() -> None:
 
 def test_features_of_the_policy_are_used_instead_of_looking_again() -> None:
     model = model_for("none")
-    given = LiveScore(model, 7, budget_s=60, features_of=lambda step: np.zeros(64, np.float32))
-    looks = LiveScore(model, 7, budget_s=60)
+    given = LiveScore(model, budget_s=60, features_of=lambda step: np.zeros(64, np.float32))
+    looks = LiveScore(model, budget_s=60)
     run(given, steps=1)
     run(looks, steps=1)
     assert isinstance(given.newest, Score)
@@ -160,7 +173,7 @@ def test_features_of_the_policy_are_used_instead_of_looking_again() -> None:
 
 
 def test_before_the_first_score_there_is_no_latency() -> None:
-    assert LiveScore(model_for("none"), 7).latency_ms() == (0.0, 0.0)
+    assert LiveScore(model_for("none")).latency_ms() == (0.0, 0.0)
 
 
 def test_sigmoid_without_overflow() -> None:
