@@ -81,7 +81,6 @@ class Column(nn.Module):
             nn.ReLU(inplace=True),
             nn.Conv2d(channels, channels, 3, padding=1),
         )
-        self.convolutions.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
         self.softmax = SpatialSoftmax()
         sizes = 3 * channels, 64
         self.head = nn.Sequential(nn.Linear(*sizes), nn.ReLU(inplace=True), nn.Linear(64, dim), nn.LayerNorm(dim))
