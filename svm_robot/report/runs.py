@@ -177,7 +177,9 @@ def read_run(folder: Path) -> Run:
             raise DataError(f"{folder}: the 'run' event lacks '{key}'")
     ends = [(place, event) for place, event in enumerate(events) if event["kind"] == "end"]
     began = max(place for place, event in enumerate(events) if event["kind"] == "run")
-    finals = _points(Evaluation, events, "final", folder)
+    evaluations = _points(Evaluation, events, "evaluation", folder)
+    reached = evaluations[-1].env_steps if evaluations else 0
+    finals = [f for f in _points(Evaluation, events, "final", folder) if f.env_steps >= reached]  # not of a shorter run
     return Run(
         folder=folder.resolve(),
         about=starts[-1],
@@ -185,7 +187,7 @@ def read_run(folder: Path) -> Run:
         episodes=_points(EpisodePoint, events, "episode", folder),
         discriminator=_points(DiscriminatorPoint, events, "discriminator", folder),
         learner=_points(LearnerPoint, events, "learner", folder),
-        evaluations=_points(Evaluation, events, "evaluation", folder),
+        evaluations=evaluations,
         final=finals[-1] if finals else None,
         end=ends[-1][1] if ends and ends[-1][0] > began else None,
         starts=len(starts),

@@ -49,6 +49,14 @@ def test_the_final_check_counts_before_the_last_evaluation(tmp_path: Path) -> No
     assert group.checked_afresh
 
 
+def test_the_final_check_of_a_shorter_budget_is_not_that_of_the_resumed_run(tmp_path: Path) -> None:
+    run = diary(tmp_path / "a", [(2000, 50)])
+    Journal(run).write("final", env_steps=2000, robot_minutes=3.0, successes=45, episodes=50, mean_steps=40.0)
+    diary(run, [(4000, 30)])
+    assert read_run(run).final is None
+    assert collect([run]).groups[0].judged == Rate(30, 50)
+
+
 def test_a_resume_drops_what_the_checkpoint_took_back(tmp_path: Path) -> None:
     run = diary(tmp_path / "a", [(2000, 20), (4000, 41), (6000, 45)])
     diary(run, [(4000, 25), (6010, 30)])
