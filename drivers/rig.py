@@ -33,6 +33,8 @@ class RigConfig:
             value = getattr(self, name)
             if not 0 < value < float("inf"):
                 raise ConfigError(f"{name} is {value}; it must be a number above 0")
+        if self.seed < 0:
+            raise ConfigError(f"seed is {self.seed}; it must be 0 or more")
         if self.max_steps < 1:
             raise ConfigError(f"an episode of {self.episode_s} s at {self.rate_hz} Hz has no step; make one larger")
 

@@ -42,6 +42,8 @@ class PretrainConfig:
     def __post_init__(self) -> None:
         if self.on not in ("all", "success"):
             raise ConfigError(f"on must be 'all' or 'success', got '{self.on}'")
+        if self.seed < 0:
+            raise ConfigError(f"seed must be 0 or more, got {self.seed}")
         if self.steps < 2 or self.batch < 1 or not 0 < self.held_out < 1:
             raise ConfigError(
                 f"steps must be >= 2, batch >= 1 and held_out between 0 and 1, "

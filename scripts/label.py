@@ -85,7 +85,8 @@ def line(index: int, label: "Label") -> str:
 def uid_of(uids: dict[int, int], episode: int) -> int:
     """The uid of an episode by its number."""
     if episode not in uids:
-        raise DataError(f"there is no episode {episode}; the dataset has 0 to {len(uids) - 1}")
+        there = f"0 to {len(uids) - 1}" if uids else "no episodes"
+        raise DataError(f"there is no episode {episode}; the dataset has {there}")
     return uids[episode]
 
 

@@ -39,6 +39,8 @@ class FitOptions:
     def __post_init__(self) -> None:
         if self.steps < 1:
             raise ConfigError(f"steps must be 1 or more, got {self.steps}")
+        if self.seed < 0:
+            raise ConfigError(f"seed must be 0 or more, got {self.seed}")
         if not 0 < self.holdout < 1:
             raise ConfigError(f"the held-out share must lie between 0 and 1, got {self.holdout}")
 

@@ -49,6 +49,7 @@ def test_overrides_like_lerobots() -> None:
         ("--robot.type=so102", "so101_follower"),
         ("--rate_hz=0", "rate_hz is 0.0; it must be a number above 0"),
         ("--rate_hz=nan", "rate_hz is nan"),
+        ("--seed=-1", "seed is -1; it must be 0 or more"),
         ("--episode_s=0.01", "an episode of 0.01 s at 10.0 Hz has no step"),
         ("--robot.cameras={side: {type: virtual}}", "no camera 'side'; its cameras are: front, wrist"),
         ("--robot.cameras={front: {type: opencv, index_or_path: 0, fps: 30, width: 4, height: 4}}", "type: virtual"),

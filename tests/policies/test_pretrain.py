@@ -112,7 +112,9 @@ def test_watch_hears_every_step() -> None:
     assert heard == [1, 2, 3, 4]
 
 
-@pytest.mark.parametrize("wrong", [{"on": "failure"}, {"steps": 0}, {"batch": 0}, {"held_out": 0.0}, {"held_out": 1.0}])
+@pytest.mark.parametrize(
+    "wrong", [{"on": "failure"}, {"steps": 0}, {"batch": 0}, {"held_out": 0.0}, {"held_out": 1.0}, {"seed": -1}]
+)
 def test_wrong_settings_are_refused(wrong: dict[str, object]) -> None:
     with pytest.raises(ConfigError, match="got"):
         PretrainConfig(**wrong)

@@ -97,7 +97,7 @@ def test_the_policy_must_see_the_same_cameras() -> None:
         fit_reward(data, config, OPTIONS, encoder(front=(48, 64), wrist=(SIZE, SIZE)))
 
 
-@pytest.mark.parametrize("wrong", [{"steps": 0}, {"holdout": 0.0}, {"holdout": 1.0}])
+@pytest.mark.parametrize("wrong", [{"steps": 0}, {"holdout": 0.0}, {"holdout": 1.0}, {"seed": -1}])
 def test_senseless_options_are_refused(wrong: dict[str, float]) -> None:
     with pytest.raises(ConfigError):
         FitOptions(**wrong)  # type: ignore[arg-type]
