@@ -12,6 +12,7 @@ from tqdm import tqdm
 
 from svm_robot.data import load_dataset
 from svm_robot.data.schema import check_same
+from svm_robot.errors import CheckpointError
 from svm_robot.learner.config import FinetuneConfig
 from svm_robot.learner.counters import Counters
 from svm_robot.learner.decisions import DecisionEpisode
@@ -58,9 +59,17 @@ class Parts:
         )
 
     def check(self, spec: EnvSpec) -> None:
-        """``CheckpointError`` with a diff when policy or reward were made for another robot."""
+        """``CheckpointError`` when policy or reward were made for another robot, or not for each other."""
         check_policy(self.steered.flow, spec)
         check_reward(self.inputs.reward, spec)
+        reads, chunk = self.inputs.reward.config, self.steered.flow.config.chunk_size
+        if reads.action == "noise" and reads.latent_dim != self.steered.dim:
+            what = f"noise of {reads.latent_dim} numbers, the policy has {self.steered.dim}"
+        elif reads.action == "chunk" and reads.chunk != chunk:
+            what = f"chunks of {reads.chunk} control steps, the policy's have {chunk}"
+        else:
+            return
+        raise CheckpointError(f"the reward reads {what}; fit one on episodes of this policy")
 
     def offline(self, root: Path, spec: EnvSpec) -> list[DecisionEpisode]:
         """Labelled episodes of a dataset that this policy recorded."""

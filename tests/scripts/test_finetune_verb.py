@@ -1,9 +1,19 @@
 """What ``svm-robot finetune`` refuses, before it moves or writes anything."""
 
+from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
+from toy_flow import tiny_flow
+from toys import ToySpec
 
+from svm_robot.errors import CheckpointError
+from svm_robot.learner.experience import RewardInputs
+from svm_robot.policies.steering import SteeredPolicy, ZeroPilot
+from svm_robot.reward.configuration_svm import SvmConfig
+from svm_robot.reward.live import LiveScore
+from svm_robot.reward.modeling_svm import SvmRewardModel
+from svm_robot.scripts.finetune_parts import Parts
 from svm_robot.scripts.main import main
 
 RIG = str(Path(__file__).resolve().parents[2] / "rigs" / "virtual_so101.yaml")
@@ -34,9 +44,37 @@ def test_missing_and_wrong_options_are_named(tmp_path: Path, capsys: pytest.Capt
     assert not (tmp_path / "run").exists()
 
 
+@pytest.mark.parametrize(("lam", "said"), [("0.25", True), ("0.1", False)])
+def test_a_reward_that_pays_for_hovering_is_said(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], lam: str, said: bool
+) -> None:
+    options = [f"--policy={tmp_path / 'none'}", "--reward=r", f"--run={tmp_path / 'run'}", f"--lam={lam}"]
+    assert main(["finetune", RIG, *options]) == 4
+    assert ("hovering can pay 3 a decision" in capsys.readouterr().err) is said
+
+
 def test_help_lists_the_learners_settings(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["finetune", "--help"]) == 0
     text = " ".join(capsys.readouterr().out.split())
     for option in ("--shaping", "--steps", "--lam", "--sac.gamma", "--offline", "--resume", "--rate_hz"):
         assert option in text
     assert "success alone" in text  # the comments beside the fields
+
+
+@pytest.mark.parametrize(
+    ("reads", "says"),
+    [
+        ({"action": "noise", "latent_dim": 3}, "noise of 3 numbers, the policy has 6"),
+        ({"action": "chunk", "chunk": 5}, "chunks of 5 control steps, the policy's have 3"),
+        ({"action": "noise", "latent_dim": 6}, ""),
+        ({"action": "none"}, ""),
+    ],
+)
+def test_a_reward_that_reads_something_else_is_refused(reads: dict[str, object], says: str) -> None:
+    flow, spec = tiny_flow(chunk=3), ToySpec()
+    cameras = {role: list(size) for role, size in spec.cameras.items()}
+    model = SvmRewardModel(SvmConfig(joints=list(spec.joints), cameras=cameras, device="cpu", **reads))  # type: ignore[arg-type]
+    steered = SteeredPolicy(flow, ZeroPilot(flow.config.latent_dim), 10)
+    parts = Parts(steered, RewardInputs(model, 10), LiveScore(model), {}, {})
+    with pytest.raises(CheckpointError, match=says) if says else nullcontext():
+        parts.check(spec)
