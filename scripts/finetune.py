@@ -40,10 +40,13 @@ class FinetuneVerbConfig(RigConfig, FinetuneConfig):
 
 def main(args: list[str]) -> int:
     """Finetune, say how it goes, and name what was kept."""
-    from svm_robot.scripts.cli import parse, split_positionals
+    from svm_robot.scripts.cli import parse, split_positionals, warn
 
     words, options = split_positionals(args, USAGE, 1, 1)
     config = parse(FinetuneVerbConfig, options, rig=words[0], usage=USAGE)
+    hovering = config.reward_constants.loiter_bound
+    if config.shaping != "outcome" and hovering > 0:
+        warn(f"lambda * beta is above 1 + step cost: hovering can pay {hovering:g} a decision")
 
     import torch
 
