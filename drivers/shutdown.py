@@ -35,8 +35,13 @@ def _open_bus(robot: Any) -> Any:
     return bus if bus.is_connected else None
 
 
-def _attempt(action: Callable[[], Any], failures: list[Exception]) -> None:
+def _attempt(action: Callable[[], Any], failures: list[Exception], patient: bool = True) -> None:
+    """A Ctrl-C in the middle starts this one step again, once: people press it twice, and the motors come after."""
     try:
         action()
+    except KeyboardInterrupt:
+        if not patient:
+            raise
+        _attempt(action, failures, patient=False)
     except Exception as error:  # noqa: BLE001  (whatever a driver raises, the next part must be switched off)
         failures.append(error)

@@ -30,11 +30,20 @@ VERBS: dict[str, str] = {
 EXTRAS = {"mujoco": "virtual", "accelerate": "training", "wandb": "training"}
 """Packages that not everybody installs -> the extra that brings them."""
 
+MENDABLE = (
+    *(errno.ENOSPC, errno.EDQUOT, errno.EACCES, errno.EPERM, errno.EROFS),
+    *(errno.ENOENT, errno.ENOTDIR, errno.EISDIR, errno.ENAMETOOLONG),
+)
+"""What the system says of a disk, a permission or a path that a person can put right."""
+
 WRONG_USE, INTERRUPTED, BROKEN_PIPE, TERMINATED = 2, 130, 141, 143
 
 
 class Terminated(KeyboardInterrupt):
-    """SIGTERM. A verb that finishes cleanly on Ctrl-C finishes just as cleanly on it."""
+    """SIGTERM, or SIGHUP: a terminal or SSH connection that went away must not leave an arm powered.
+
+    A verb that finishes cleanly on Ctrl-C finishes just as cleanly on them.
+    """
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -84,11 +93,11 @@ def run(verb: str, args: list[str]) -> int:
         extra = EXTRAS[package]
         return complain(f"{name}: needs {package}: pip install 'svm-robot[{extra}]'", WRONG_USE)
     except OSError as error:
-        if error.errno not in (errno.ENOSPC, errno.EACCES, errno.EPERM, errno.EROFS):
+        if error.errno not in MENDABLE:
             raise
         return complain(f"{name}: {error.strerror}: {error.filename or 'while writing'}", 1)
     except Terminated:
-        return complain(f"{name}: stopped by SIGTERM", TERMINATED)
+        return complain(f"{name}: stopped by SIGTERM or a lost terminal", TERMINATED)
     except KeyboardInterrupt:
         return complain(f"{name}: stopped by Ctrl-C", INTERRUPTED)
     except SystemExit as stop:
@@ -102,7 +111,10 @@ def complain(line: str, code: int) -> int:
 
 @contextmanager
 def terminated_like_ctrl_c() -> Iterator[Callable[[], bool]]:
-    """SIGTERM raises ``Terminated`` in the main thread; yields a function that says whether it came."""
+    """SIGTERM and SIGHUP raise ``Terminated`` in the main thread; yields a function that says whether one came.
+
+    Once: a second one must not cut the cleanup short. An ignored SIGHUP (nohup) stays ignored.
+    """
     received: list[int] = []
     if threading.current_thread() is not threading.main_thread():
         yield lambda: False
@@ -110,13 +122,16 @@ def terminated_like_ctrl_c() -> Iterator[Callable[[], bool]]:
 
     def on_signal(number: int, frame: FrameType | None) -> None:
         received.append(number)
-        raise Terminated
+        if len(received) == 1:
+            raise Terminated
 
-    before = signal.signal(signal.SIGTERM, on_signal)
+    ours = [number for number in (signal.SIGTERM, signal.SIGHUP) if signal.getsignal(number) is not signal.SIG_IGN]
+    before = {number: signal.signal(number, on_signal) for number in ours}
     try:
         yield lambda: bool(received)
     finally:
-        signal.signal(signal.SIGTERM, before)
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 def usage() -> str:

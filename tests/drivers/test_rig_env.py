@@ -337,6 +337,19 @@ def test_shut_down_returns_failures_in_order(robot: FakeRobot) -> None:
     assert not robot.bus.is_connected
 
 
+def test_a_second_ctrl_c_does_not_leave_a_motor_on(rig: RigEnv, robot: FakeRobot) -> None:
+    switch_off, pressed = robot.bus.disable_torque, iter([KeyboardInterrupt()])
+
+    def impatient(motor: str, num_retry: int = 0) -> None:
+        for error in pressed:
+            raise error
+        switch_off(motor, num_retry)
+
+    robot.bus.disable_torque = impatient  # type: ignore[method-assign]
+    rig.close()
+    assert robot.bus.torque == {"a": False, "gripper": False}
+
+
 def test_shut_down_keeps_torque_where_the_rig_says_so(robot: FakeRobot) -> None:
     robot.config.disable_torque_on_disconnect = False
     robot.disconnect = lambda: robot.bus.disconnect(False)  # type: ignore[method-assign]

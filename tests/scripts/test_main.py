@@ -82,6 +82,7 @@ def test_help_verb_asks_the_verb(fake_verb: Fake) -> None:
         (KeyboardInterrupt(), 130, "svm-robot label: stopped by Ctrl-C"),
         (ModuleNotFoundError("No module", name="mujoco.viewer"), 2, "pip install 'svm-robot[virtual]'"),
         (OSError(errno.ENOSPC, "No space left on device", "/tmp/x"), 1, "No space left on device: /tmp/x"),
+        (NotADirectoryError(errno.ENOTDIR, "Not a directory", "file/x"), 1, "Not a directory: file/x"),
     ],
 )
 def test_what_a_user_can_mend_is_one_line(
@@ -106,22 +107,25 @@ def test_a_verb_that_exits_gives_its_code(stop: object, code: int, fake_verb: Fa
     assert console.main(["label"]) == code
 
 
-def test_sigterm_runs_the_cleanup_and_exits_with_143(fake_verb: Fake) -> None:
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_runs_the_whole_cleanup_and_exits_with_143(number: signal.Signals, fake_verb: Fake) -> None:
     done: list[str] = []
 
     def body(args: list[str]) -> int:
         try:
-            os.kill(os.getpid(), signal.SIGTERM)
+            os.kill(os.getpid(), number)
             time.sleep(5)
         finally:
+            os.kill(os.getpid(), number)  # somebody is impatient
+            time.sleep(0.01)
             done.append("cleaned up")
         return 0
 
-    before = signal.getsignal(signal.SIGTERM)
+    before = signal.getsignal(number)
     fake_verb(body)
     assert console.main(["label"]) == 143
     assert done == ["cleaned up"]
-    assert signal.getsignal(signal.SIGTERM) is before
+    assert signal.getsignal(number) is before
 
 
 def test_sigterm_is_reported_also_by_a_verb_that_handles_ctrl_c_itself(fake_verb: Fake) -> None:
