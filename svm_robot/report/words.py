@@ -29,7 +29,7 @@ def spoken(rate: Rate) -> str:
 
 def thousands(value: float) -> str:
     """``12 000`` with a thin space."""
-    return f"{value:,.0f}".replace(",", "\u2009")
+    return f"{value:,.0f}".replace(",", "\u202f")
 
 
 def times(count: int) -> str:
