@@ -24,6 +24,8 @@ class Counters:
     """Control step at which the next evaluation is due."""
     evaluated: int = -1
     """Control step of the last evaluation."""
+    prepared: bool = False
+    """True once the baselines are measured and what was recorded before is learned from."""
     started: bool = False
     """True once the warm-up is over and the actor acts."""
     best: dict[str, Any] | None = None
@@ -33,6 +35,14 @@ class Counters:
     def to_json(self) -> dict[str, Any]:
         """Plain values; ``Counters(**value)`` is the reverse."""
         return asdict(self)
+
+    def grid_point(self, every: int) -> int:
+        """The next multiple of ``every`` control steps."""
+        return (self.env_steps // every + 1) * every
+
+    def evaluation_is_due(self, used_up: bool) -> bool:
+        """While the actor acts: at every grid point, and once more where the budget ends."""
+        return self.started and (self.env_steps >= self.next_eval or (used_up and self.evaluated != self.env_steps))
 
     @contextmanager
     def timed(self, stage: str, clock: Callable[[], float]) -> Iterator[None]:

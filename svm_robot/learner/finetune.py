@@ -57,10 +57,11 @@ class Finetuner:
         if self.folder.exists() and (not self.folder.is_dir() or any(self.folder.iterdir())):
             raise ConfigError(f"{self.folder} already exists; continue that run with --resume, or choose another --run")
         self.counters.offline_steps = self.counters.env_steps = sum(episode.steps for episode in offline)
-        self.counters.next_eval = self._next_grid_point()
+        self.counters.next_eval = self.counters.grid_point(self.config.eval_every)
         self.diary.run(self.config, self.work, self.learner.critic_start)
         for episode in offline:
             self._take(episode.as_offline(), own=False)
+        self._save()  # from here on the run can be resumed
 
     def run(self, listeners: Sequence[Listener] = ()) -> Result:
         """Work until the budget is used or the operator stops. Ctrl-C and faults leave the newest checkpoint behind.
@@ -84,29 +85,32 @@ class Finetuner:
 
     def _work(self) -> Result:
         counters = self.counters
-        if not counters.saved:
-            self._baselines()
+        if not counters.prepared and self._baselines():
             self._begin_steering(recorded_here=False)
+            counters.prepared = True
             self._save()
         while True:
-            if counters.started and counters.env_steps >= counters.next_eval:
+            used_up = counters.env_steps >= self.config.steps
+            if counters.evaluation_is_due(used_up):
                 self._evaluate()
                 self._save()
             if self.work.operator.wants_to_stop():
                 return Result(STOPPED, counters.env_steps, counters.best, None)
-            if counters.env_steps >= self.config.steps:
+            if used_up:
                 return self._finish()
-            self._episode()
-            self._save()
+            if self._episode():
+                self._save()
 
-    def _episode(self) -> None:
-        """One episode, its label, and what is learned from it."""
+    def _episode(self) -> bool:
+        """One episode, its label, and what is learned from it; False when the operator stopped before it began."""
         pilot: Pilot = ActorPilot(self.learner.sac.actor, sample=True) if self.counters.started else self.work.base
         policy = self.work.steer(pilot)
         collector = DecisionCollector(policy, self.inputs)
         begin = self.work.clock()
         with self.counters.timed("rollout", self.work.clock):
             self.work.operator.begin(self.counters.episode)
+            if self.work.operator.wants_to_stop():  # said while the scene was prepared
+                return False
             end = run_episode(
                 self.work.env,
                 policy,
@@ -119,6 +123,7 @@ class Finetuner:
         self.counters.env_steps += end.steps
         self._learn(end, collector.episode, self.work.clock() - begin)
         self.counters.episode += 1
+        return True
 
     def _learn(self, end: EpisodeEnd, episode: DecisionEpisode | None, seconds: float) -> None:
         if episode is None or not episode.trains:
@@ -159,17 +164,17 @@ class Finetuner:
         self.diary.discriminator(fitted, self.learner.prequential)
         self.diary.learner(improved, self.learner.sac.updates, self.learner.sac.updates - updates, seconds)
 
-    def _baselines(self) -> None:
-        """The unchanged base with sampled and with zero noise, on the starts of the final check."""
-        if not self.config.baseline_episodes:
-            return
+    def _baselines(self) -> bool:
+        """The unchanged base with sampled and with zero noise, on the starts of the final check; False when stopped."""
+        noises = (("sampled", self.work.base), ("zero", self.work.zero)) if self.config.baseline_episodes else ()
         with self.counters.timed("baseline", self.work.clock):
-            for noise, pilot in (("sampled", self.work.base), ("zero", self.work.zero)):
+            for noise, pilot in noises:
                 result = self._count(pilot, self.config.baseline_episodes, self.config.seed + _FRESH)
                 if result.stopped:
-                    return
+                    return False
                 self.diary.baseline(noise, result, self.config.seed + _FRESH)
                 self.work.say(f"base with {noise} noise: {result}")
+        return True
 
     def _evaluate(self) -> None:
         counters = self.counters
@@ -182,7 +187,7 @@ class Finetuner:
         if best:
             counters.best = {"successes": result.successes, "episodes": result.episodes}
             counters.best |= {"mean_steps": result.mean_steps, "env_steps": counters.env_steps}
-        counters.next_eval, counters.evaluated = self._next_grid_point(), counters.env_steps
+        counters.next_eval, counters.evaluated = counters.grid_point(self.config.eval_every), counters.env_steps
         self.shelf.keep(f"{counters.env_steps:06d}", self.learner.sac.actor, best)
         self.diary.evaluation(result, best)
         self.work.say(f"after {counters.env_steps} steps: {result}{', the best so far' if best else ''}")
@@ -192,9 +197,6 @@ class Finetuner:
         if not counters.started:
             need = f"{self.config.warmup_episodes} labelled episodes with {self.config.min_successes} successes"
             return Result(f"the base never gave {need}; nothing was trained", counters.env_steps, None, None)
-        if counters.evaluated != counters.env_steps:
-            self._evaluate()
-            self._save()
         if not self.config.final_episodes or counters.best is None:
             return Result("budget", counters.env_steps, counters.best, None)
         with counters.timed("evaluation", self.work.clock):
@@ -217,9 +219,6 @@ class Finetuner:
             max_steps=work.max_steps,
             task=work.task,
         )
-
-    def _next_grid_point(self) -> int:
-        return (self.counters.env_steps // self.config.eval_every + 1) * self.config.eval_every
 
     def _save(self) -> None:
         with self.counters.timed("checkpoint", self.work.clock):

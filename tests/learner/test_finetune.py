@@ -229,6 +229,86 @@ def test_an_operator_can_stop_and_go_on(tmp_path: Path) -> None:
     assert again.run().reason.startswith("the base never gave")
 
 
+def test_stop_while_the_scene_is_prepared_starts_no_episode(tmp_path: Path) -> None:
+    class Quits(ToyOperator):
+        stopped = False
+
+        def begin(self, episode: int) -> None:
+            self.stopped = episode == 2
+
+        def wants_to_stop(self) -> bool:
+            return self.stopped
+
+    env = ToyEnv()
+    tuner = finetuner(tmp_path / "run", {"env": env, "operator": Quits(env)}, baseline_episodes=0)
+    tuner.prepare()
+    result = tuner.run()
+    assert result.reason == STOPPED
+    assert [point.episode for point in read_run(tmp_path / "run").episodes] == [0, 1]
+    again = finetuner(tmp_path / "run", baseline_episodes=0)
+    again.prepare(resume=True)
+    assert again.run().reason == "budget"
+    numbers = [point.episode for point in read_run(tmp_path / "run").episodes]
+    assert numbers == list(range(len(numbers)))
+
+
+def test_a_stop_in_the_last_evaluation_is_no_finished_run(tmp_path: Path) -> None:
+    class Leaves(ToyOperator):
+        stopped = False
+
+        def begin(self, episode: int) -> None:
+            self.stopped = tuner.counters.env_steps >= tuner.config.steps
+
+        def wants_to_stop(self) -> bool:
+            return self.stopped
+
+    env = ToyEnv()
+    work = {"env": env, "operator": Leaves(env)}
+    tuner = finetuner(tmp_path / "run", work, steps=200, eval_every=1000, baseline_episodes=0)
+    tuner.prepare()
+    assert tuner.run().reason == STOPPED
+    assert tuner.counters.started
+    assert not read_run(tmp_path / "run").evaluations
+    again = finetuner(tmp_path / "run", steps=200, eval_every=1000, baseline_episodes=0)
+    again.prepare(resume=True)
+    assert again.run().final is not None
+
+
+@pytest.mark.parametrize("by_key", [True, False])
+def test_stopped_during_the_baselines_it_can_be_resumed(tmp_path: Path, by_key: bool) -> None:
+    """A person stops early, long before the first episode; the run goes on as if nothing had happened."""
+
+    class Leaves(ToyOperator):
+        begun = 0
+
+        def begin(self, episode: int) -> None:
+            self.begun += 1
+            if self.begun == 6 and not by_key:
+                raise KeyboardInterrupt
+
+        def wants_to_stop(self) -> bool:
+            return self.begun >= 6
+
+    env, run = ToyEnv(), tmp_path / "run"
+    tuner = finetuner(run, {"env": env, "operator": Leaves(env)})
+    tuner.prepare()
+    if by_key:
+        assert tuner.run().reason == STOPPED
+    else:
+        with pytest.raises(KeyboardInterrupt):
+            tuner.run()
+    assert set(read_run(run).baselines) == {"sampled"}
+    again = finetuner(run)
+    again.prepare(resume=True)
+    again.run()
+    assert set(read_run(run).baselines) == {"sampled", "zero"}
+    whole = finetuner(tmp_path / "whole")
+    whole.prepare()
+    whole.run()
+    for name, weight in weights(whole).items():
+        assert torch.equal(weight, weights(again)[name]), name
+
+
 def test_an_existing_run_is_never_touched(tmp_path: Path) -> None:
     (tmp_path / "run").mkdir()
     (tmp_path / "run" / "mine.txt").write_text("mine")
