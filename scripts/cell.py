@@ -47,15 +47,13 @@ class Cell:
         from svm_robot.drivers.virtual.judge import Judge
 
         if self.truth is None:
-            raise ConfigError(
-                f"a {self.rig.robot.type} has no judge; leave --judge out and give the outcome with the keys s/f/u/d"
-            )
+            raise ConfigError("a real robot has no judge; leave --judge out and give the outcome with the keys s/f/u/d")
         return Judge(self.truth)
 
     def expert(self, seed: int) -> Policy:
         """The scripted operator. Raises ``ConfigError`` on a real robot."""
         if self._expert is None:
-            raise ConfigError(f"a {self.rig.robot.type} has no scripted operator; use --control=teleop")
+            raise ConfigError("a real robot has no scripted operator; use --control=teleop")
         return self._expert(seed)
 
     def teleop(self) -> Policy:
@@ -65,7 +63,7 @@ class Cell:
     def film(self) -> ImageArray:
         """(H, W, 3) RGB of the whole scene. Raises ``ConfigError`` on a real robot."""
         if self.truth is None:
-            raise ConfigError(f"a {self.rig.robot.type} has no film camera; only the virtual robot has one")
+            raise ConfigError("a real robot has no film camera; only the virtual robot has one")
         return self.truth.film()
 
 

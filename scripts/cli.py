@@ -14,6 +14,7 @@ from svm_robot.scripts.help_text import help_text
 from svm_robot.scripts.options import field_names, options_of
 from svm_robot.scripts.rig_file import Lines, check_rig_file, nearest
 
+UNKNOWN_CHOICE = re.compile(r"Couldn't find a choice class for '(?P<type>[^']*)' in <class '(?P<base>[\w.]+)'>")
 TRUTHS = ("true", "false", "yes", "no", "on", "off", "1", "0")
 
 
@@ -102,9 +103,10 @@ def one_line(error: Exception, rig: str | None, lines: Lines, given: Sequence[st
     """The message of a draccus error on one line, with the file and line, or the option, that it came from."""
     text = " ".join(useful_cause(error).split())
     text = re.sub(r"^`([^`]+)`: ", r"\1: ", text)  # draccus: "`rate_hz`: Couldn't parse ..."
+    text = UNKNOWN_CHOICE.sub(known_choices, text)
     named = re.match(r"-*([\w.]+)", text)
     name = named.group(1) if named else ""
-    if any(word.partition("=")[0] == f"--{name}" for word in given):
+    if any(f"--{name}.".startswith(f"{word.partition('=')[0]}.") for word in given if is_option(word)):
         return f"--{text.lstrip('-')} (see --help)"
     missing = re.match(r"Missing required field\(s\) (.+) for ", text)
     if missing:
@@ -113,6 +115,14 @@ def one_line(error: Exception, rig: str | None, lines: Lines, given: Sequence[st
     if name in lines:
         return f"{rig}, line {lines[name]}: {text}"
     return f"{rig}: {text}" if rig and not text.startswith("--") else text
+
+
+def known_choices(found: re.Match[str]) -> str:
+    """What may stand where a type is unknown, from the class that draccus names."""
+    module, _, name = found["base"].rpartition(".")
+    choices = getattr(sys.modules[module], name).get_known_choices()
+    hint = nearest(found["type"], choices) or f"; known: {', '.join(sorted(choices))}"
+    return f"unknown type '{found['type']}'{hint}"
 
 
 def useful_cause(error: BaseException) -> str:

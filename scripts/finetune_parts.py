@@ -143,18 +143,20 @@ class Progress:
     def __init__(self, total: int) -> None:
         self.total = total
         self.outcomes: list[str] = []
+        self.bar: tqdm[Any] | None = None
 
     def __enter__(self) -> Self:
-        self.bar = tqdm(total=self.total, unit=" steps", desc="finetune", dynamic_ncols=True, mininterval=1.0)
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self.bar.close()
+        if self.bar is not None:
+            self.bar.close()
 
     def begin(self, steps: int) -> None:
-        """Steps that were used before."""
+        """Show the bar; ``steps`` were used before. Not earlier, so that a refusal is one line."""
+        self.bar = tqdm(total=self.total, unit=" steps", desc="finetune", dynamic_ncols=True, mininterval=1.0)
         self.bar.update(min(steps, self.total))
 
     def say(self, text: str) -> None:
@@ -168,6 +170,8 @@ class Progress:
     def on_end(self, end: EpisodeEnd) -> None:
         """Count it."""
         self.outcomes = [*self.outcomes, str(end.outcome)][-self.RECENT :]
+        if self.bar is None:
+            return
         self.bar.set_postfix_str(f"{self.outcomes.count('success')} of the last {len(self.outcomes)} succeeded")
         self.bar.update(min(end.steps, self.total - self.bar.n))
 

@@ -61,6 +61,8 @@ def main(args: list[str]) -> int:
         if (root / "meta").exists():
             check_same(root, cell.env.spec, latent_dim)
         policy = actor(config, cell, steered)
+        if live is not None:
+            live.check(cell.env.spec, policy.source)
         operator = stack.enter_context(who_judges(cell, config.judge))
         recorder = Recorder(root, cell.env.spec, config.task, latent_dim, by=by(config))
         recorder.open()

@@ -28,7 +28,7 @@ def main(args: list[str]) -> int:
     words, options = split_positionals(args, USAGE, 1, 1)
     rig = parse(RigConfig, options, rig=words[0], usage=USAGE)
     if not isinstance(rig.robot, VirtualSO101Config):
-        raise ConfigError(f"{words[0]} describes a {rig.robot.type}; only a virtual_so101 can be started like this")
+        raise ConfigError(f"{words[0]} describes a real robot; only a virtual_so101 can be started like this")
     cell = VirtualCell(rig.robot.cell_options(rig.seed))
     try:
         cell.open()

@@ -12,7 +12,7 @@ from svm_robot.errors import CheckpointError, DataError
 from svm_robot.reward.checkpoint import check_fits
 from svm_robot.reward.modeling_svm import SvmRewardModel
 from svm_robot.reward.samples import progress_at
-from svm_robot.rollout.env import FloatArray
+from svm_robot.rollout.env import EnvSpec, FloatArray
 from svm_robot.rollout.episode import EpisodeEnd, EpisodeStart, Step
 
 
@@ -67,14 +67,18 @@ class LiveScore:
         self.flags: list[Flag] = []
         self.times_ms: list[float] = []
 
-    def on_start(self, start: EpisodeStart) -> None:
-        """Refuse a robot or an actor that this reward cannot score, before anything moves."""
-        check_fits(self.model, start.spec)
-        if self.model.config.action == "noise" and start.source != "policy":
+    def check(self, spec: EnvSpec, source: str) -> None:
+        """``CheckpointError`` for a robot or an actor that this reward cannot score; ask before anything moves."""
+        check_fits(self.model, spec)
+        if self.model.config.action == "noise" and source != "policy":
             raise CheckpointError(
-                f"this reward reads the noise behind each chunk, and a {start.source} has none; "
+                f"this reward reads the noise behind each chunk, and a {source} has none; "
                 "fit one with --action=chunk, step or none"
             )
+
+    def on_start(self, start: EpisodeStart) -> None:
+        """A new episode, of a robot and an actor that it can score."""
+        self.check(start.spec, start.source)
         self.newest, self.scores, self.flags = None, [], []
         self._warm_up()
 

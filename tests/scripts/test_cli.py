@@ -43,6 +43,7 @@ class Rig:
     rate_hz: float = 10.0  # steps per second
     seed: int | None = None  # no seed: random
     limits: Limits = field(default_factory=Limits)  # below every action
+    tools: dict[str, Robot] = field(default_factory=dict)  # what it holds
 
 
 @dataclass(kw_only=True)
@@ -113,6 +114,8 @@ def test_ways_to_write_an_option(options: list[str], expected: dict[str, Any], r
         ([], ["missing: --episodes=..."]),
         (["--episodes=3", "--config_path=x.yaml"], ["--config_path is not needed"]),
         (["--episodes=3", "--robot.type=leg"], ["--robot.type", "'leg'", "arm"]),
+        (["--episodes=3", "--tools={left: {type: saw}}"], ["--tools.left: unknown type 'saw'; known: arm"]),
+        (["--episodes=3", "--tools={left: {type: arn}}"], ["--tools.left: unknown type 'arn' (did you mean arm?)"]),
     ],
 )
 def test_a_wrong_option_names_itself(options: list[str], parts: list[str], rig: Path) -> None:
