@@ -32,7 +32,7 @@ EXTRAS = {"mujoco": "virtual", "accelerate": "training", "wandb": "training"}
 
 MENDABLE = (
     *(errno.ENOSPC, errno.EDQUOT, errno.EACCES, errno.EPERM, errno.EROFS),
-    *(errno.ENOENT, errno.ENOTDIR, errno.EISDIR, errno.ENAMETOOLONG),
+    *(errno.ENOENT, errno.ENOTDIR, errno.EISDIR, errno.EEXIST, errno.ENAMETOOLONG),
 )
 """What the system says of a disk, a permission or a path that a person can put right."""
 
