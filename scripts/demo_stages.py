@@ -18,15 +18,15 @@ BASE_LOW, BASE_HIGH, ZERO_LEAST = 0.15, 0.45, 0.5
 class Plan:
     """How much of everything. Found by measuring on two cores; the quick one keeps the order of magnitude."""
 
-    demos: int = 160
+    demos: int = 200
     more_demos: int = 40
     attempts: int = 3
     clone_steps: int = 2500
     check_episodes: int = 100
-    rollouts: int = 25
-    finetune_steps: int = 8000
-    eval_every: int = 2000
-    eval_episodes: int = 50
+    rollouts: int = 30
+    finetune_steps: int = 9000
+    eval_every: int = 1000
+    eval_episodes: int = 40
     baseline_episodes: int = 50
     final_episodes: int = 60
     one_seed: bool = False

@@ -30,9 +30,10 @@ class FinetuneConfig:
     eval_episodes: int = 50  # episodes of an evaluation
     baseline_episodes: int = 50  # episodes of the unchanged base, with sampled and with zero noise; 0: not measured
     final_episodes: int = 50  # fresh episodes of the kept policy after the run; 0: not measured
-    lam: float = 0.1  # lambda: what a nat of the clipped logit is worth beside a decision's cost of 1
-    beta: float = 20.0  # logits are clipped to -beta..beta
-    step_cost: float = 1.0  # loiter guard: extra cost of a decision when the logit is part of the reward
+    lam: float = 0.2  # lambda: what a nat of the clipped logit is worth beside a decision's cost of 1
+    beta: float = 5.0  # calibrated logits are clipped to -beta..beta; lambda * beta <= 1 + step_cost: no hovering
+    calibrate: bool = True  # divide the logit by the temperature that episodes not yet learned from ask for
+    step_cost: float = 0.0  # extra cost of a decision, to keep that bound with a larger lambda or beta
     sac: SacConfig = field(default_factory=SacConfig)  # the learner's own settings
 
     def __post_init__(self) -> None:

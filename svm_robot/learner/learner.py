@@ -38,6 +38,7 @@ class Learner:
         self.sac = Sac(vector_dim, latent_dim, config.sac, self.critic_start, config.seed)
         self.generator = torch.Generator().manual_seed(config.seed)
         self.prequential = Prequential()
+        self.temperature = 1.0
 
     @property
     def warm(self) -> bool:
@@ -70,7 +71,11 @@ class Learner:
         constants = self.config.reward_constants
         if not self.has_both:
             constants = replace(constants, lam=0.0)
-        return self.form(sample.reward_batch, self.logits, constants)
+        return self.form(sample.reward_batch, self.calibrated, constants)
+
+    def calibrated(self, inputs: Tensor) -> Tensor:
+        """(B, m) -> (B,) logit of the newest f, no surer than its predictions have turned out to be [nats]."""
+        return self.logits(inputs) / self.temperature
 
     def fit(self, steps: int) -> dict[str, float]:
         """Discriminator steps on D+ against D-; nothing to report while one of them is empty."""
@@ -81,6 +86,8 @@ class Learner:
 
     def improve(self, decisions: int, at_most: int | None = None) -> dict[str, float]:
         """Policy steps for so many new decisions, and the numbers that tell how it goes."""
+        if self.config.calibrate:
+            self.temperature = self.prequential.temperature(self.reward.config.temperature)
         updates = ceil(self.config.updates_per_decision * decisions)
         numbers = train_policy(
             self.sac,
@@ -91,7 +98,7 @@ class Learner:
             generator=self.generator,
             offline_share=self.config.offline_share,
         )
-        return numbers | self.distance_to_base()
+        return numbers | {"temperature": self.temperature} | self.distance_to_base()
 
     @torch.no_grad()
     def distance_to_base(self) -> dict[str, float]:

@@ -8,12 +8,15 @@ from statistics import fmean
 import numpy as np
 
 from svm_robot.reward.metrics import auc
+from svm_robot.reward.quality import fit_temperature
 from svm_robot.rollout import Outcome
 
 RECENT = 60
 """Episodes that the recent figures look at."""
 OWN = 20
 """Episodes of the policy itself that the visitation gap looks at."""
+ENOUGH = 3
+"""Episodes of each outcome before the policy's own experience sets the temperature."""
 FIRST = 5
 """Early decisions: late ones are easy, so the AUC of the first few is reported beside that of all."""
 
@@ -48,6 +51,18 @@ class Prequential:
             "mean_logit_failure": self._mean_logit(False),
             "visitation_gap_nats": self.visitation_gap(),
         }
+
+    def temperature(self, before: float) -> float:
+        """By what the logit must be divided to be as sure as it is right, judged by the policy's own episodes.
+
+        ``before``: the answer of the reward's held-out episodes, which stands until ``ENOUGH`` of each outcome are in.
+        """
+        own = [scored for scored in self.scored if scored.own]
+        if min(sum(scored.success is outcome for scored in own) for outcome in (True, False)) < ENOUGH:
+            return before
+        logits = np.concatenate([scored.logits for scored in own])
+        labels = np.concatenate([np.full(len(scored.logits), scored.success) for scored in own])
+        return fit_temperature(logits, labels)
 
     def visitation_gap(self) -> float | None:
         """E_pi[log w+/w-]: how much nearer to success than to failure the policy's own decisions are [nats each].

@@ -198,6 +198,21 @@ def test_without_failures_there_is_no_bonus(tmp_path: Path) -> None:
     assert {event["loss"] for event in read_journal(tmp_path / "run", "discriminator")} == {None}
 
 
+def test_rewards_believe_a_logit_no_more_than_its_temperature(tmp_path: Path) -> None:
+    def rewards(temperature: float) -> torch.Tensor:
+        tuner.learner.temperature = temperature
+        sample = tuner.learner.replay.sample(64, torch.Generator().manual_seed(0))
+        return tuner.learner.rewards(sample) - sample.reward_batch.outcome
+
+    tuner = finetuner(tmp_path / "run", steps=400)
+    tuner.prepare()
+    tuner.run()
+    assert tuner.learner.has_both
+    assert torch.allclose(rewards(80.0), rewards(40.0) / 2, atol=1e-6)
+    temperatures = [event["temperature"] for event in read_journal(tmp_path / "run", "learner")]
+    assert all(temperature >= 1 for temperature in temperatures)
+
+
 def test_unsure_and_aborted_episodes_train_nothing(tmp_path: Path) -> None:
     class Doubtful(ToyOperator):
         def outcome(self) -> str:
@@ -326,7 +341,7 @@ def test_resume_names_what_is_missing_or_changed(tmp_path: Path) -> None:
     tuner.prepare()
     tuner.run()
     lines = (run / "journal.jsonl").read_text()
-    with pytest.raises(CheckpointError, match=r"shaping was svm, is outcome; lam was 0\.1, is 0\.3"):
+    with pytest.raises(CheckpointError, match=r"shaping was svm, is outcome; lam was 0\.2, is 0\.3"):
         finetuner(run, steps=60, baseline_episodes=0, shaping="outcome", lam=0.3).prepare(resume=True)
     with pytest.raises(CheckpointError, match="policy was toy, is other"):
         other = {"identity": {"policy": "other", "reward": "toy"}}

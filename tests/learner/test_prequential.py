@@ -1,6 +1,8 @@
+import math
+
 import pytest
 
-from svm_robot.learner.prequential import OWN, RECENT, Prequential
+from svm_robot.learner.prequential import ENOUGH, OWN, RECENT, Prequential
 from svm_robot.rollout import Outcome
 
 PLUS, MINUS = Outcome.SUCCESS, Outcome.FAILURE
@@ -46,3 +48,23 @@ def test_early_decisions_are_reported_apart() -> None:
     numbers = seen.numbers()
     assert numbers["auc_recent_first"] == 0.5
     assert numbers["auc_recent"] == pytest.approx(0.875)
+
+
+def test_the_temperature_waits_for_enough_own_episodes_of_both_outcomes() -> None:
+    seen = Prequential()
+    for _ in range(ENOUGH):
+        seen.add(PLUS, [3.0], own=True)
+        seen.add(MINUS, [-3.0], own=False)  # the base's episode: f may have been fitted on it
+    assert seen.temperature(before=7.0) == 7.0
+    for _ in range(ENOUGH):
+        seen.add(MINUS, [-3.0], own=True)
+    assert seen.temperature(before=7.0) == 1.0  # all right: never made surer, only less sure
+
+
+def test_a_temperature_makes_logits_as_sure_as_they_were_right() -> None:
+    seen = Prequential()
+    for outcome, sign in ((PLUS, 1.0), (MINUS, -1.0)):
+        for wrong in (False, False, False, True):  # right three times in four, with the sureness of 20 nats
+            seen.add(outcome, [-20.0 * sign if wrong else 20.0 * sign], own=True)
+    honest = math.log(3)  # sigmoid(log 3) = 3/4
+    assert 20.0 / seen.temperature(before=1.0) == pytest.approx(honest, rel=0.02)
