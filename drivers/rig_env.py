@@ -64,14 +64,15 @@ class RigEnv:
     ) -> None:
         """``limits``: joint key -> (lower, upper) in robot units; ``reset_scene``: what a virtual cell does by itself.
 
-        Raises ``ConfigError`` when the robot has no joint positions or the start pose names a joint it does not have.
+        Raises ``ConfigError`` when the robot has no joint positions, when a joint has no range (neither in ``limits``
+        nor under ``safety.limits``), or when the start pose names a joint it does not have.
         """
         self.robot, self.clock = robot, clock
         joints = tuple(key for key, kind in robot.action_features.items() if key.endswith(".pos") and kind is float)
         cameras = {key: shape[:2] for key, shape in robot.observation_features.items() if isinstance(shape, tuple)}
         self.spec = Spec(robot.robot_type, joints, cameras, rate_hz)
         self.start = start or StartPose()
-        self._check()
+        self._check({*limits, *safety.limits})
         self.max_frame_age_s = max_frame_age_s
         self.reset_scene = reset_scene
         self.safety = Safety(safety, joints, limits, rate_hz)
@@ -145,13 +146,19 @@ class RigEnv:
             frame_age_max_s={role: max(ages) for role, ages in seen.items()},
         )
 
-    def _check(self) -> None:
+    def _check(self, limited: set[str]) -> None:
         if not self.spec.joints:
             raise ConfigError(f"robot '{self.spec.robot_type}' has no joint positions (keys that end in .pos)")
         unknown = sorted(set(self.start.pose) - set(self.spec.joints))
         if unknown:
             raise ConfigError(
                 f"start_pose names {', '.join(unknown)}; the joints of this robot are {', '.join(self.spec.joints)}"
+            )
+        free = [joint for joint in self.spec.joints if joint not in limited]
+        if free:
+            raise ConfigError(
+                f"nothing says how far {', '.join(free)} of this {self.spec.robot_type} may go (its driver shows no "
+                f"calibration); give each a range under safety.limits, for example {free[0]}: [-90, 90]"
             )
         for joint, position in self.start.pose.items():
             if not np.isfinite(position):

@@ -1,1 +1,1 @@
-"""WHAT ACTS: the flow policy, noise steering, LeRobot policies as bases."""
+"""WHAT ACTS: the flow policy, its pretraining, and noise steering."""

@@ -1,17 +1,22 @@
 """The stages of the demo, in the order a lab would go through them."""
 
 import json
+from collections import Counter
 from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
+from svm_robot.data.labels import LabelLog
+from svm_robot.rollout import Outcome
 from svm_robot.scripts.demo import DemoConfig
 from svm_robot.scripts.stages import Stages, command
 
 SHAPINGS = ("svm", "outcome")
 BASE_LOW, BASE_HIGH, ZERO_LEAST = 0.15, 0.45, 0.5
 """A base worth steering: bad enough to need it, good enough at zero noise to have something to steer to."""
+LEAST_OF_EACH = 6
+"""Successes and failures among the base's rollouts before a reward is fitted on them."""
 
 
 @dataclass(frozen=True)
@@ -24,6 +29,7 @@ class Plan:
     clone_steps: int = 2500
     check_episodes: int = 100
     rollouts: int = 30
+    rollout_rounds: int = 3
     finetune_steps: int = 9000
     eval_every: int = 1000
     eval_episodes: int = 40
@@ -113,16 +119,15 @@ class Demo:
     def roll_out(self) -> None:
         """The base acts and its noise is recorded: what the reward learns from, and the finetuning's offline data."""
         acting = {"control": "policy", "policy": self.policy, "noise": "sampled", "judge": True}
-        self.stages.verb(
-            command(
-                "record",
-                self.rig,
-                dataset=self.rollouts,
-                episodes=self.plan.rollouts,
-                seed=1000 + self.cfg.seed,
-                **acting,
+        seed = 1000 + self.cfg.seed
+        for _ in range(self.plan.rollout_rounds):
+            self.stages.verb(
+                command("record", self.rig, dataset=self.rollouts, episodes=self.plan.rollouts, seed=seed, **acting)
             )
-        )
+            counts = Counter(label.outcome for label in LabelLog(self.rollouts).current().values())
+            if min(counts[Outcome.SUCCESS], counts[Outcome.FAILURE]) >= LEAST_OF_EACH:
+                return
+            print(f"fewer than {LEAST_OF_EACH} of one outcome, too few to tell them apart")
 
     def fit_reward(self) -> None:
         """Successes against failures, on the base's own frozen features."""

@@ -124,10 +124,17 @@ def make_rig(robot: FakeRobot, clock: FakeClock, **changes: Any) -> RigEnv:
         "rate_hz": 10.0,
         "clock": clock,
         "safety": SafetyConfig(max_speed=50.0, max_gripper_speed=100.0),
-        "limits": {"a.pos": (-90.0, 90.0)},
+        "limits": {"a.pos": (-90.0, 90.0), "gripper.pos": (0.0, 100.0)},
         "max_frame_age_s": 0.2,
     }
     return RigEnv(robot, **{**settings, **changes})
+
+
+def test_a_joint_without_a_range_is_refused(robot: FakeRobot, clock: FakeClock) -> None:
+    with pytest.raises(ConfigError, match=r"gripper\.pos.*safety\.limits"):
+        make_rig(robot, clock, limits={"a.pos": (-90.0, 90.0)})
+    own = SafetyConfig(limits={"gripper.pos": [0.0, 100.0]})
+    assert make_rig(robot, clock, limits={"a.pos": (-90.0, 90.0)}, safety=own).spec.joints == JOINTS
 
 
 def test_spec_comes_from_the_robot(rig: RigEnv) -> None:

@@ -18,6 +18,7 @@ TINY = demo_stages.Plan(
     clone_steps=20,
     check_episodes=2,
     rollouts=20,
+    rollout_rounds=1,
     finetune_steps=240,
     eval_every=1000,
     eval_episodes=2,
