@@ -12,7 +12,7 @@ import draccus
 from lerobot.configs import PreTrainedConfig
 from safetensors import SafetensorError
 
-from svm_robot.data.files import sync
+from svm_robot.data.files import check_place, sync
 from svm_robot.errors import CheckpointError
 from svm_robot.policies.configuration_svm_flow import SvmFlowConfig
 from svm_robot.policies.modeling_svm_flow import SvmFlowPolicy
@@ -44,13 +44,8 @@ def save_flow(policy: SvmFlowPolicy, path: Path, notes: Mapping[str, Any], overw
 
 
 def refuse_existing(path: Path, overwrite: bool) -> None:
-    """``CheckpointError`` unless ``path`` is free, or a policy checkpoint that may be replaced."""
-    if not path.exists():
-        return
-    if not overwrite:
-        raise CheckpointError(f"{path} exists already; choose another --out or add --overwrite")
-    if not (path / CONFIG).is_file():
-        raise CheckpointError(f"{path} is no policy checkpoint, so it is not overwritten; choose another --out")
+    """``CheckpointError`` unless ``path`` is free, or a policy checkpoint that may be replaced, and can be written."""
+    check_place(path, "policy checkpoint", CONFIG, overwrite)
 
 
 def load_flow(path: Path, device: str = "cpu") -> SvmFlowPolicy:

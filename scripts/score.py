@@ -69,11 +69,10 @@ def main(args: list[str]) -> int:
 
 
 def refuse_existing(out: Path, overwrite: bool) -> None:
-    """``ConfigError`` unless ``out`` is free, or an older result that may be replaced."""
-    if out.exists() and not overwrite:
-        raise ConfigError(f"{out} exists already; choose another --out or add --overwrite")
-    if out.exists() and not (out / "summary.json").is_file():
-        raise ConfigError(f"{out} holds no scores, so it is not overwritten; choose another --out")
+    """``ConfigError`` unless ``out`` is free, or an older result that may be replaced, and can be written."""
+    from svm_robot.data.files import check_place
+
+    check_place(out, "folder of scores", "summary.json", overwrite, ConfigError)
 
 
 def publish(

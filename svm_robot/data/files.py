@@ -5,6 +5,8 @@ import os
 from pathlib import Path
 from typing import Any
 
+from svm_robot.errors import CheckpointError, SvmRobotError
+
 
 def sync(path: Path) -> None:
     """Force a file, or the names inside a folder, onto the disk."""
@@ -28,3 +30,22 @@ def publish_json(value: Any, path: Path, indent: int | None = None) -> None:
     staged = path.with_name(f".{path.name}.new")
     staged.write_text(json.dumps(value, indent=indent, ensure_ascii=False, allow_nan=False) + "\n", encoding="utf-8")
     publish(staged, path)
+
+
+def check_place(
+    path: Path, what: str, sign: str, overwrite: bool, error: type[SvmRobotError] = CheckpointError
+) -> None:
+    """Refuse BEFORE hours of work what could not be saved after them.
+
+    ``path`` must be free, or an older ``what`` (a folder with a file called ``sign``) that may be replaced; and its
+    folder, or the nearest one that exists above it, must be one that can be written.
+    """
+    if path.exists() and not overwrite:
+        raise error(f"{path} exists already; choose another --out or add --overwrite")
+    if path.exists() and not (path / sign).is_file():
+        raise error(f"{path} is no {what}, so it is not overwritten; choose another --out")
+    above = next(folder for folder in path.absolute().parents if folder.exists())
+    if not above.is_dir():
+        raise error(f"{path} cannot be written: {above} is a file; choose another --out")
+    if not os.access(above, os.W_OK | os.X_OK):
+        raise error(f"{path} cannot be written: no permission in {above}; choose another --out")

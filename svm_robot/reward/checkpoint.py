@@ -9,7 +9,7 @@ import draccus
 from lerobot.configs.rewards import RewardModelConfig
 from safetensors import SafetensorError
 
-from svm_robot.data.files import sync
+from svm_robot.data.files import check_place, sync
 from svm_robot.errors import CheckpointError
 from svm_robot.reward.configuration_svm import SvmConfig
 from svm_robot.reward.modeling_svm import SvmRewardModel
@@ -34,13 +34,8 @@ def save_reward(model: SvmRewardModel, path: Path, overwrite: bool = False) -> N
 
 
 def refuse_existing(path: Path, overwrite: bool) -> None:
-    """``CheckpointError`` unless ``path`` is free, or a reward checkpoint that may be replaced."""
-    if not path.exists():
-        return
-    if not overwrite:
-        raise CheckpointError(f"{path} exists already; choose another --out or add --overwrite")
-    if not (path / "config.json").is_file():
-        raise CheckpointError(f"{path} is no reward checkpoint, so it is not overwritten; choose another --out")
+    """``CheckpointError`` unless ``path`` is free, or a reward checkpoint that may be replaced, and can be written."""
+    check_place(path, "reward checkpoint", "config.json", overwrite)
 
 
 def load_reward(path: Path, device: str = "cpu") -> SvmRewardModel:
