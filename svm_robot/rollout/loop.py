@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from svm_robot.errors import SvmRobotError, UnsafeActionError
+from svm_robot.errors import StaleError, SvmRobotError, UnsafeActionError
 from svm_robot.rollout.env import Env, FloatArray, Observation
 from svm_robot.rollout.episode import EpisodeEnd, EpisodeStart, Outcome, Step
 from svm_robot.rollout.listener import Listener
@@ -109,11 +109,15 @@ class _Episode:
         return observation
 
     def ended(self, outcome: Outcome | None, by_time: bool) -> EpisodeEnd:
-        final = self.observe(frames=True)  # what a time-out bootstraps from
+        final, stale = None, ""
+        try:
+            final = self.observe(frames=True)  # what a time-out bootstraps from
+        except StaleError as error:  # nothing moves any more, so the verdict stands
+            stale = f"; no last observation: {error}"
         if outcome is None:
             outcome = Outcome(self.operator.outcome())
         terminated = outcome is Outcome.SUCCESS  # also at the time limit: success wins ties with the clock
-        reason = "time limit" if by_time else f"verdict: {outcome}"
+        reason = ("time limit" if by_time else f"verdict: {outcome}") + stale
         return EpisodeEnd(outcome, terminated, not terminated, reason, self.steps, self.duration_s, final)
 
     def aborted(self, error: BaseException) -> EpisodeEnd:

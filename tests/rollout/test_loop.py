@@ -163,6 +163,12 @@ def test_a_verdict_ends_the_episode_at_once(verdict: Outcome) -> None:
     assert watcher.ends == [end]
 
 
+def test_a_verdict_outlives_a_camera_that_stops_right_after_it() -> None:
+    end = run(Counting(breaks_at=3), operator=Verdicts({2: "success"}))
+    assert (end.outcome, end.terminated, end.steps, end.final) == (Outcome.SUCCESS, True, 3, None)
+    assert end.reason == "verdict: success; no last observation: camera front is 300 ms old, allowed 200 ms"
+
+
 @pytest.mark.parametrize(("said", "terminated"), [("success", True), ("failure", False), ("unsure", False)])
 def test_at_the_time_limit_the_operator_is_asked_and_success_wins(said: str, terminated: bool) -> None:
     end = run(operator=Verdicts(at_limit=said))
