@@ -68,7 +68,8 @@ def steered(flow: "SvmFlowPolicy", noise: str, max_steps: int, folder: Path | No
     if noise == "zero":
         pilot = ZeroPilot(flow.config.latent_dim)
     elif noise == "auto" and folder is not None and has_pilot(folder):
-        pilot = load_pilot(folder)
+        finetuned = load_pilot(folder)
+        return SteeredPolicy(flow, finetuned, finetuned.horizon_steps)  # its own clock, whatever this rig's limit is
     return SteeredPolicy(flow, pilot, max_steps)
 
 

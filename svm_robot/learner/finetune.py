@@ -42,7 +42,7 @@ class Finetuner:
         self.work, self.config, self.folder = work, config, run
         self.counters = Counters()
         self.diary = Diary(Journal(run), self.counters, work.env.spec.rate_hz)
-        self.shelf = Shelf(run, work.save_policy)
+        self.shelf = Shelf(run, work.save_policy, work.max_steps)
         decisions = ceil(work.max_steps / work.chunk)
         self.learner = Learner(config, work.reward, work.vector_dim, work.latent_dim, decisions)
         self.inputs = RewardInputs(work.reward, work.max_steps, work.shared_features)
@@ -103,7 +103,9 @@ class Finetuner:
 
     def _episode(self) -> bool:
         """One episode, its label, and what is learned from it; False when the operator stopped before it began."""
-        pilot: Pilot = ActorPilot(self.learner.sac.actor, sample=True) if self.counters.started else self.work.base
+        pilot: Pilot = (
+            ActorPilot(self.learner.sac.actor, True, self.work.max_steps) if self.counters.started else self.work.base
+        )
         policy = self.work.steer(pilot)
         collector = DecisionCollector(policy, self.inputs)
         begin = self.work.clock()
@@ -179,7 +181,7 @@ class Finetuner:
     def _evaluate(self) -> None:
         counters = self.counters
         with counters.timed("evaluation", self.work.clock):
-            pilot = ActorPilot(self.learner.sac.actor, sample=False)
+            pilot = ActorPilot(self.learner.sac.actor, False, self.work.max_steps)
             result = self._count(pilot, self.config.eval_episodes, self.config.seed)
         if result.stopped:
             return

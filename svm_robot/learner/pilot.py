@@ -29,10 +29,13 @@ class Pilot(Protocol):
 
 
 class ActorPilot:
-    """Asks the actor: a draw when ``sample`` is true, else its deterministic choice."""
+    """Asks the actor: a draw when ``sample`` is true, else its deterministic choice.
 
-    def __init__(self, actor: Actor, sample: bool) -> None:
-        self.actor, self.sample = actor, sample
+    ``horizon_steps``: control steps of the episodes it was trained on, the unit of the clock it reads.
+    """
+
+    def __init__(self, actor: Actor, sample: bool, horizon_steps: int) -> None:
+        self.actor, self.sample, self.horizon_steps = actor, sample, horizon_steps
         self.generator = torch.Generator()
 
     def reset(self, seed: int | None) -> None:
@@ -51,13 +54,14 @@ class ActorPilot:
         return noise
 
 
-def save_pilot(folder: Path, actor: Actor) -> None:
+def save_pilot(folder: Path, actor: Actor, horizon_steps: int) -> None:
     """Write the actor into ``folder``, beside the policy it steers."""
     folder.mkdir(parents=True, exist_ok=True)
     staged = folder / f".{WEIGHTS}.new"
     save_file({name: weight.detach().clone() for name, weight in actor.state_dict().items()}, staged)
     publish(staged, folder / WEIGHTS)
-    publish_json({"version": VERSION} | {name: getattr(actor, name) for name in SIZES}, folder / ABOUT)
+    about = {"version": VERSION, "horizon_steps": horizon_steps} | {name: getattr(actor, name) for name in SIZES}
+    publish_json(about, folder / ABOUT)
 
 
 def has_pilot(folder: Path) -> bool:
@@ -73,8 +77,9 @@ def load_pilot(folder: Path, sample: bool = False) -> ActorPilot:
             raise CheckpointError(f"{folder / ABOUT}: version {about.get('version')}, this tool reads {VERSION}")
         actor = Actor(**{name: about[name] for name in SIZES})
         actor.load_state_dict(load_file(folder / WEIGHTS))
+        horizon_steps = int(about["horizon_steps"])
     except (OSError, SafetensorError, ValueError, KeyError, RuntimeError) as error:
         if isinstance(error, CheckpointError):
             raise
         raise CheckpointError(f"{folder}: no readable pilot ({' '.join(str(error).split())})") from error
-    return ActorPilot(actor.requires_grad_(False), sample)
+    return ActorPilot(actor.requires_grad_(False), sample, horizon_steps)

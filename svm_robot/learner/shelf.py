@@ -19,8 +19,8 @@ FOLDER, BEST, LAST = "policies", "best", "last"
 class Shelf:
     """Keeps the best and the last policy of one run."""
 
-    def __init__(self, run: Path, save_policy: Callable[[Path], None]) -> None:
-        self.run, self.save_policy = run, save_policy
+    def __init__(self, run: Path, save_policy: Callable[[Path], None], horizon_steps: int) -> None:
+        self.run, self.save_policy, self.horizon_steps = run, save_policy, horizon_steps
 
     def keep(self, name: str, actor: Actor, best: bool) -> Path:
         """Write a policy whole, then point ``last`` (and ``best``) at it; returns its folder."""
@@ -29,7 +29,7 @@ class Shelf:
         shutil.rmtree(staged, ignore_errors=True)
         staged.mkdir(parents=True)
         self.save_policy(staged)
-        save_pilot(staged, actor)
+        save_pilot(staged, actor, self.horizon_steps)
         for file in staged.iterdir():
             sync(file)
         shutil.rmtree(target, ignore_errors=True)

@@ -17,7 +17,7 @@ def actor() -> Actor:
 
 
 def test_the_deterministic_pilot_repeats_itself_and_the_other_follows_its_seed() -> None:
-    fixed, drawn = ActorPilot(actor(), sample=False), ActorPilot(actor(), sample=True)
+    fixed, drawn = ActorPilot(actor(), False, 80), ActorPilot(actor(), True, 80)
     assert np.array_equal(fixed(VECTOR), fixed(VECTOR))
     drawn.reset(3)
     first = [drawn(VECTOR) for _ in range(3)]
@@ -30,18 +30,18 @@ def test_the_deterministic_pilot_repeats_itself_and_the_other_follows_its_seed()
 
 def test_saved_and_loaded_it_chooses_the_same(tmp_path: Path) -> None:
     assert not has_pilot(tmp_path)
-    save_pilot(tmp_path / "p", actor())
+    save_pilot(tmp_path / "p", actor(), 80)
     assert has_pilot(tmp_path / "p")
     assert sorted(path.name for path in (tmp_path / "p").iterdir()) == ["pilot.json", "pilot.safetensors"]
     again = load_pilot(tmp_path / "p")
-    assert again.actor.bound == 1.2
-    assert np.array_equal(again(VECTOR), ActorPilot(actor(), sample=False)(VECTOR))
+    assert (again.actor.bound, again.horizon_steps) == (1.2, 80)
+    assert np.array_equal(again(VECTOR), ActorPilot(actor(), False, 80)(VECTOR))
 
 
 def test_a_missing_or_damaged_pilot_is_named(tmp_path: Path) -> None:
     with pytest.raises(CheckpointError, match="no readable pilot"):
         load_pilot(tmp_path)
-    save_pilot(tmp_path, actor())
+    save_pilot(tmp_path, actor(), 80)
     weights = tmp_path / "pilot.safetensors"
     weights.write_bytes(weights.read_bytes()[:20])
     with pytest.raises(CheckpointError, match="no readable pilot"):
