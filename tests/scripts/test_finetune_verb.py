@@ -50,7 +50,7 @@ def test_a_reward_that_pays_for_hovering_is_said(
 ) -> None:
     options = [f"--policy={tmp_path / 'none'}", "--reward=r", f"--run={tmp_path / 'run'}", f"--lam={lam}"]
     assert main(["finetune", RIG, *options]) == 4
-    assert ("hovering can pay 3 a decision" in capsys.readouterr().err) is said
+    assert ("hovering can pay 0.25 a decision" in capsys.readouterr().err) is said
 
 
 def test_help_lists_the_learners_settings(capsys: pytest.CaptureFixture[str]) -> None:
