@@ -7,6 +7,7 @@ import pytest
 
 from svm_robot.drivers.config_virtual_so101 import VirtualSO101Config
 from svm_robot.drivers.rig import RigConfig
+from svm_robot.drivers.virtual.tasks import TASKS
 from svm_robot.errors import ConfigError
 from svm_robot.scripts.cell import open_cell
 from svm_robot.scripts.cli import parse
@@ -22,7 +23,8 @@ def test_every_rig_that_ships_can_be_read(path: Path) -> None:
     rig = parse(RigConfig, [], rig=str(path))
     assert rig.task
     assert {"front", "wrist"} <= set(rig.robot.cameras)
-    assert rig.max_steps >= 80
+    virtual = isinstance(rig.robot, VirtualSO101Config)
+    assert rig.episode_s >= (TASKS[rig.robot.task].time_limit_s if virtual else 8.0), "time enough for the task"
 
 
 def test_the_virtual_rigs_differ_by_their_link() -> None:
