@@ -3,7 +3,6 @@
 import contextlib
 import io
 import json
-import shutil
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -12,7 +11,7 @@ import draccus
 from lerobot.configs import PreTrainedConfig
 from safetensors import SafetensorError
 
-from svm_robot.data.files import check_place, sync
+from svm_robot.data.files import check_place, new_folder
 from svm_robot.errors import CheckpointError
 from svm_robot.policies.configuration_svm_flow import SvmFlowConfig
 from svm_robot.policies.modeling_svm_flow import SvmFlowPolicy
@@ -29,18 +28,9 @@ def save_flow(policy: SvmFlowPolicy, path: Path, notes: Mapping[str, Any], overw
     ``notes`` are plain values about the training, kept in ``pretrain.json``.
     """
     refuse_existing(path, overwrite)
-    fresh, old = path.with_name(f".{path.name}.new"), path.with_name(f".{path.name}.old")
-    shutil.rmtree(fresh, ignore_errors=True)
-    policy.save_pretrained(fresh)
-    (fresh / NOTES).write_text(json.dumps(dict(notes), indent=2, allow_nan=False) + "\n", encoding="utf-8")
-    for name in [*fresh.iterdir(), fresh]:
-        sync(name)
-    shutil.rmtree(old, ignore_errors=True)
-    if path.exists():
-        path.rename(old)
-    fresh.rename(path)
-    sync(path.parent)
-    shutil.rmtree(old, ignore_errors=True)
+    with new_folder(path) as fresh:
+        policy.save_pretrained(fresh)
+        (fresh / NOTES).write_text(json.dumps(dict(notes), indent=2, allow_nan=False) + "\n", encoding="utf-8")
 
 
 def refuse_existing(path: Path, overwrite: bool) -> None:

@@ -16,7 +16,7 @@ class DemoConfig:
     """Everything lands in one folder; an older demo in it is replaced."""
 
     out: Path = Path("runs/demo")  # where recordings, checkpoints, runs and the report go
-    quick: bool = False  # the same stages, smaller: about three minutes, one seed, wider intervals
+    quick: bool = False  # the same stages on an easier task, smaller: about three minutes, one seed, wider intervals
     seeds: int = 2  # finetuning runs for each reward form
     seed: int = 0  # everything random in the demo follows from it
     rig: str = ""  # another rig file; none: the virtual SO-101 that ships with the toolkit

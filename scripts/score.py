@@ -1,7 +1,6 @@
 """``svm-robot score REWARD DATASET``: score every frame, and draw the scores into a video."""
 
 import json
-import shutil
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -79,21 +78,14 @@ def publish(
     out: Path, dataset: "Dataset", scores: "list[EpisodeScores]", summary: dict[str, Any], config: ScoreConfig
 ) -> None:
     """Write everything beside ``out``, then give it its name."""
-    from svm_robot.data.files import sync
+    from svm_robot.data.files import new_folder
     from svm_robot.reward.overlay import choose, write_video
     from svm_robot.reward.score import write_csv
 
-    staged = out.with_name(f".{out.name}.new")
-    shutil.rmtree(staged, ignore_errors=True)
-    staged.mkdir(parents=True)
-    write_csv(scores, staged / "scores.csv")
-    if config.video:
-        shown = choose(scores, config.video_episodes)
-        episodes = [dataset.episodes[i] for i in shown]
-        write_video(episodes, [scores[i] for i in shown], staged / "scores.mp4", dataset.rate_hz)
-    (staged / "summary.json").write_text(json.dumps(summary, indent=2, allow_nan=False) + "\n", encoding="utf-8")
-    for file in staged.iterdir():
-        sync(file)
-    if out.exists():
-        shutil.rmtree(out)
-    staged.rename(out)
+    with new_folder(out) as staged:
+        write_csv(scores, staged / "scores.csv")
+        if config.video:
+            shown = choose(scores, config.video_episodes)
+            episodes = [dataset.episodes[i] for i in shown]
+            write_video(episodes, [scores[i] for i in shown], staged / "scores.mp4", dataset.rate_hz)
+        (staged / "summary.json").write_text(json.dumps(summary, indent=2, allow_nan=False) + "\n", encoding="utf-8")

@@ -2,6 +2,9 @@
 
 import json
 import os
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +33,30 @@ def publish_json(value: Any, path: Path, indent: int | None = None) -> None:
     staged = path.with_name(f".{path.name}.new")
     staged.write_text(json.dumps(value, indent=indent, ensure_ascii=False, allow_nan=False) + "\n", encoding="utf-8")
     publish(staged, path)
+
+
+@contextmanager
+def new_folder(path: Path) -> Iterator[Path]:
+    """A folder to fill that becomes ``path``, whole and on disk, when the block ends well; an older one makes way.
+
+    A reader sees the old folder or the new one, never half of one. After an error nothing has changed.
+    """
+    fresh, old = path.with_name(f".{path.name}.new"), path.with_name(f".{path.name}.old")
+    for left_over in (fresh, old):
+        shutil.rmtree(left_over, ignore_errors=True)
+    fresh.mkdir(parents=True)
+    try:
+        yield fresh
+    except BaseException:
+        shutil.rmtree(fresh, ignore_errors=True)
+        raise
+    for part in [*fresh.iterdir(), fresh]:
+        sync(part)
+    if path.exists():
+        path.rename(old)
+    fresh.rename(path)
+    sync(path.parent)
+    shutil.rmtree(old, ignore_errors=True)
 
 
 def check_place(

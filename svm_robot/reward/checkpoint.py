@@ -2,14 +2,13 @@
 
 import contextlib
 import io
-import shutil
 from pathlib import Path
 
 import draccus
 from lerobot.configs.rewards import RewardModelConfig
 from safetensors import SafetensorError
 
-from svm_robot.data.files import check_place, sync
+from svm_robot.data.files import check_place, new_folder
 from svm_robot.errors import CheckpointError
 from svm_robot.reward.configuration_svm import SvmConfig
 from svm_robot.reward.modeling_svm import SvmRewardModel
@@ -19,18 +18,8 @@ from svm_robot.rollout.env import EnvSpec
 def save_reward(model: SvmRewardModel, path: Path, overwrite: bool = False) -> None:
     """Write beside ``path``, then rename: a reader sees the old checkpoint or the new one, never half of one."""
     refuse_existing(path, overwrite)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    fresh, old = path.with_name(f".{path.name}.new"), path.with_name(f".{path.name}.old")
-    for left_over in (fresh, old):
-        shutil.rmtree(left_over, ignore_errors=True)
-    model.save_pretrained(fresh)
-    for file in fresh.iterdir():
-        sync(file)
-    if path.exists():
-        path.rename(old)
-    fresh.rename(path)
-    sync(path.parent)
-    shutil.rmtree(old, ignore_errors=True)
+    with new_folder(path) as fresh:
+        model.save_pretrained(fresh)
 
 
 def refuse_existing(path: Path, overwrite: bool) -> None:
