@@ -1,5 +1,6 @@
 """Connecting a LeRobot device without its questions: what is missing becomes one error that says what to run."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from svm_robot.drivers.shutdown import shut_down
@@ -18,14 +19,19 @@ def connect(device: Any, kind: str) -> None:
     except DeviceError:
         raise
     except (OSError, RuntimeError) as error:
-        shut_down(device)
+        left_on = told(shut_down(device))
         text = " ".join(str(error).split())
-        raise DeviceError(f"cannot connect {kind} '{device.name}': {text}") from error
+        raise DeviceError(f"cannot connect {kind} '{device.name}': {text}{left_on}") from error
     if not calibrated:
-        shut_down(device)
+        left_on = told(shut_down(device))
         port = f" --{kind}.port={device.config.port}" if hasattr(device.config, "port") else ""
         command = f"lerobot-calibrate --{kind}.type={device.name}{port} --{kind}.id={device.id}"
         raise DeviceError(
             f"{kind} '{device.name}' with id '{device.id}' is not calibrated, or by another file than "
-            f"{device.calibration_fpath}; run: {command}"
+            f"{device.calibration_fpath}; run: {command}{left_on}"
         )
+
+
+def told(failures: Sequence[Exception]) -> str:
+    """What could not be switched off, as the end of a message; empty when everything could."""
+    return "".join(f"; while switching it off: {failure}" for failure in failures)

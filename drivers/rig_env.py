@@ -46,6 +46,14 @@ class RigStatistics:
     """Camera role -> mean age of its frames when they were handed out."""
     frame_age_max_s: Mapping[str, float]
 
+    def __str__(self) -> str:
+        ages = [
+            f"{role} pictures {1e3 * mean:.0f} ms old (at most {1e3 * self.frame_age_max_s[role]:.0f})"
+            for role, mean in self.frame_age_mean_s.items()
+        ]
+        late = f"late by {1e3 * self.lateness_p99_s:.1f} ms (p99), {1e3 * self.lateness_max_s:.1f} ms at most"
+        return ", ".join([f"{self.missed} of {self.ticks + self.missed} ticks missed", late, *ages])
+
 
 class RigEnv:
     """Four verbs over a connected robot. Not thread-safe; ``close`` may be called twice."""

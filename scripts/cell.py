@@ -1,6 +1,6 @@
 """Where a rig file becomes objects: the environment, its judge, its scripted operator, its teleoperator."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
@@ -13,6 +13,7 @@ from svm_robot.rollout.env import ImageArray
 from svm_robot.scripts.cli import warn
 
 if TYPE_CHECKING:
+    from svm_robot.drivers.rig_env import RigStatistics
     from svm_robot.drivers.virtual.cell import VirtualCell
 
 SLOW = 0.05
@@ -111,7 +112,8 @@ def _open_robot(rig: RigConfig, clumsiness: float, stack: ExitStack) -> Cell:
     from svm_robot.drivers.virtual_so101 import VirtualSO101
 
     robot = make_robot_from_config(rig.robot)
-    stack.callback(shut_down, robot)  # a Ctrl-C while it connects, or limits that do not fit, must not leave torque on
+    # a Ctrl-C while it connects, or limits that do not fit, must not leave torque on
+    stack.callback(lambda: _tell_failures(shut_down(robot)))
     connect(robot, "robot")
     virtual = robot.cell if isinstance(robot, VirtualSO101) else None
     env = RigEnv(
@@ -125,6 +127,7 @@ def _open_robot(rig: RigConfig, clumsiness: float, stack: ExitStack) -> Cell:
         reset_scene=virtual.reset if virtual else None,
     )
     stack.callback(env.close)
+    stack.callback(lambda: _tell_timing(env.statistics()))
     if virtual is not None:
         stack.callback(_tell_slowness, virtual)
 
@@ -155,6 +158,16 @@ def _open_teleop(rig: RigConfig, joints: tuple[str, ...], stack: ExitStack) -> P
     connect(teleoperator, "teleop")
     stack.callback(teleoperator.disconnect)
     return policy
+
+
+def _tell_failures(failures: Sequence[Exception]) -> None:
+    for failure in failures:
+        warn(f"while switching the robot off: {failure}; cut its power if a motor still holds")
+
+
+def _tell_timing(statistics: "RigStatistics") -> None:
+    if statistics.ticks:
+        warn(f"timing: {statistics}")
 
 
 def _tell_slowness(cell: "VirtualCell") -> None:

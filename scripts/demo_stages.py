@@ -87,16 +87,14 @@ class Demo:
         )
 
     def check_base(self) -> dict[str, dict[str, Any]]:
-        """Success of the base with sampled and with zero noise, side by side."""
+        """Success of the base with sampled and with zero noise, on the same starts."""
         fixed = {"policy": self.policy, "episodes": self.plan.check_episodes, "judge": True, "json": True}
-        outputs = self.stages.parallel(
-            {
-                f"base-{noise}": command("evaluate", self.rig, noise=noise, seed=7000 + self.cfg.seed, **fixed)
-                for noise in ("sampled", "zero")
-            },
-            self.cfg.workers,
-        )
-        return {name.removeprefix("base-"): json.loads(text) for name, text in outputs.items()}
+        return {
+            noise: json.loads(
+                self.stages.told(command("evaluate", self.rig, noise=noise, seed=7000 + self.cfg.seed, **fixed))
+            )
+            for noise in ("sampled", "zero")
+        }
 
     def base(self) -> None:
         """Record and clone until zero noise succeeds often enough, or the attempts are used up; say which."""

@@ -45,10 +45,11 @@ class RecordConfig(RigConfig):
 def main(args: list[str]) -> int:
     """Record, say what became of each episode, and name the next step."""
     from svm_robot.data.recorder import Recorder
+    from svm_robot.data.recovery import SET_ASIDE
     from svm_robot.data.schema import check_same
     from svm_robot.data.session import record
     from svm_robot.scripts.cell import open_cell
-    from svm_robot.scripts.cli import parse, split_positionals
+    from svm_robot.scripts.cli import parse, split_positionals, warn
     from svm_robot.scripts.evaluate import who_judges
 
     words, options = split_positionals(args, USAGE, 1, 1)
@@ -67,6 +68,8 @@ def main(args: list[str]) -> int:
         recorder = Recorder(root, cell.env.spec, config.task, latent_dim, by=by(config))
         recorder.open()
         stack.callback(recorder.close)
+        if recorder.writer.set_aside:
+            warn(f"an earlier recording was cut off; what it left unfinished lies in {root / SET_ASIDE}")
         report = Console(live, in_place=config.judge and sys.stdout.isatty())
         try:
             tally = record(

@@ -1,13 +1,15 @@
 """Running verbs one after the other or side by side, with the seconds each stage took."""
 
+import io
 import json
 import os
 import subprocess
 import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, redirect_stdout
 from pathlib import Path
+from typing import TextIO
 
 from tqdm import tqdm
 
@@ -41,17 +43,24 @@ class Stages:
         finally:
             self.seconds[name] = self.seconds.get(name, 0.0) + time.monotonic() - begun
 
-    def verb(self, words: Sequence[str]) -> None:
+    def verb(self, words: Sequence[str], echo: TextIO | None = None) -> None:
         """Run one verb in this process, showing the command as a person would type it."""
-        print(f"$ svm-robot {' '.join(words)}", flush=True)
+        print(f"$ svm-robot {' '.join(words)}", file=echo, flush=True)
         code = svm_robot(list(words))
         if code:
             raise SvmRobotError(f"'svm-robot {words[0]}' ended with exit code {code}; its own message stands above")
 
+    def told(self, words: Sequence[str]) -> str:
+        """Run one verb in this process and return what it printed."""
+        printed = io.StringIO()
+        with redirect_stdout(printed):
+            self.verb(words, sys.stderr)
+        return printed.getvalue()
+
     def parallel(
         self, commands: Mapping[str, Sequence[str]], workers: int, runs: Sequence[Path] = (), steps: int = 0
-    ) -> dict[str, str]:
-        """Run named verbs as processes of one torch thread each, ``workers`` at a time; return what each printed.
+    ) -> None:
+        """Run named verbs as processes of one torch thread each, ``workers`` at a time.
 
         ``runs`` and ``steps``: finetuning runs whose journals feed one progress bar. Children are ended with us.
         """
@@ -74,7 +83,6 @@ class Stages:
                 child.terminate()
             for child in running.values():
                 child.wait()
-        return {name: self._log(name, "out").read_text(encoding="utf-8") for name in commands}
 
     def _start(self, name: str, words: Sequence[str]) -> subprocess.Popen[bytes]:
         threads = dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1")

@@ -47,6 +47,8 @@ class EpisodeWriter:
         self.stats: dict[str, Stats] = {}
         self.tasks: list[str] = []
         self.last: Row | None = None
+        self.set_aside: list[Path] = []
+        """Where ``open`` put files of an unfinished episode."""
         self._lock: int | None = None
         self._encoders: dict[str, VideoEncoder] = {}
         self._rows: list[Mapping[str, Any]] = []
@@ -154,7 +156,7 @@ class EpisodeWriter:
         about = sorted({layout.episodes_file(row) for row in layout.episodes})
         counted = {*about, *(layout.data_file(row) for row in layout.episodes)}
         counted |= {layout.video_file(row, key) for row in layout.episodes for key in layout.video_keys()}
-        set_aside(self.root, counted)
+        self.set_aside = set_aside(self.root, counted)
         self.stats = load_stats(self.root, about, layout.info)
         if self.last is not None:
             self.tasks = list(pd.read_parquet(self.root / TASKS).sort_values("task_index").index)

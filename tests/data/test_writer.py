@@ -150,6 +150,7 @@ def test_files_nobody_counts_are_set_aside_not_deleted(two_episodes, tmp_path):
     assert recorder.summary.episode == 2
     assert not stray.exists()
     assert (root / "set_aside/data/chunk-000/file-007.parquet").read_bytes() == b"torn"
+    assert recorder.writer.set_aside == [root / "set_aside/data/chunk-000/file-007.parquet"], "the person is told"
 
 
 def test_a_second_recorder_is_refused_while_one_is_open(tmp_path):

@@ -189,6 +189,8 @@ def test_statistics_tell_lateness_and_frame_age(rig: RigEnv, robot: FakeRobot, c
     assert told.lateness_max_s == pytest.approx(0.02)
     assert told.frame_age_max_s["front"] == pytest.approx(0.05)
     assert told.frame_age_mean_s["front"] == pytest.approx(0.03)
+    assert str(told).startswith("0 of 2 ticks missed, late by ")
+    assert str(told).endswith("20.0 ms at most, front pictures 30 ms old (at most 50)")
 
 
 def test_frames_carry_their_capture_time(rig: RigEnv, clock: FakeClock) -> None:

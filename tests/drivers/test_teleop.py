@@ -2,6 +2,7 @@
 
 from types import SimpleNamespace
 from typing import Any
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
@@ -88,6 +89,14 @@ def test_connecting_asks_nothing_and_wants_a_calibration() -> None:
     assert not leader.is_connected
     leader.fails = OSError("no\nsuch port")
     with pytest.raises(DeviceError, match="cannot connect teleop 'leader': no such port"):
+        connect(leader, "teleop")
+
+
+def test_what_cannot_be_switched_off_after_a_failed_start_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    leader = Leader()
+    leader.is_calibrated = False
+    monkeypatch.setattr(leader, "disconnect", Mock(side_effect=OSError("motor 4 does not answer")))
+    with pytest.raises(DeviceError, match=r"lerobot-calibrate.*; while switching it off: motor 4 does not answer"):
         connect(leader, "teleop")
 
 
