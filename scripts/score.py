@@ -57,7 +57,7 @@ def main(args: list[str]) -> int:
     scores = [
         score_episode(model, episode) for episode in tqdm(dataset.episodes, desc="score", leave=False, disable=None)
     ]
-    known = model.config.dataset == root.resolve().name
+    known = dataset.grew_from(model.config.dataset_id)
     summary = summarise(scores) | {"ms": time_scores(model, dataset.episodes[0]), "fitted_on_this_dataset": known}
     publish(out, dataset, scores, summary, config)
     print(json.dumps(summary, indent=2))

@@ -21,6 +21,7 @@ class Synthetic:
     rate_hz: float = 10.0
     robot_type: str = "toy"
     label_hash: str = "0123"
+    fingerprint: str = "4567"
 
 
 def episode(

@@ -1,7 +1,7 @@
 """Reads a whole LeRobot v3 dataset into memory: Parquet in one go, each video file once from front to back."""
 
 import hashlib
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -36,6 +36,10 @@ class Dataset:
     fingerprint: str
     """Hash of states, actions and uids: independent of the folder's name, of labels and of pictures."""
 
+    def grew_from(self, fingerprint: str) -> bool:
+        """True when the dataset with this fingerprint is this one, or what it was before more episodes were added."""
+        return fingerprint in fingerprints(self.episodes)
+
 
 def load_dataset(root: Path, frames: bool = True, roles: Collection[str] | None = None) -> Dataset:
     """Load the dataset at ``root``; ``roles`` limits whose pictures are decoded (default: all cameras).
@@ -67,7 +71,7 @@ def load_dataset(root: Path, frames: bool = True, roles: Collection[str] | None 
         rate_hz=float(layout.info["fps"]),
         robot_type=str(layout.info.get("robot_type") or "unknown"),
         label_hash=snapshot_hash({episode.uid: episode.outcome for episode in episodes}),
-        fingerprint=fingerprint(episodes),
+        fingerprint=list(fingerprints(episodes))[-1],
     )
 
 
@@ -130,11 +134,12 @@ def check_finite(rows: tuple[Row, ...], parts: list[Part]) -> None:
         raise DataError(f"the dataset holds numbers that are not finite: {'; '.join(found[:10])}{more}")
 
 
-def fingerprint(episodes: list[EpisodeData]) -> str:
-    """16-digit hash of the episodes' numbers."""
+def fingerprints(episodes: Iterable[EpisodeData]) -> Iterator[str]:
+    """16-digit hashes of the numbers of no episode, the first one, the first two, and so on up to all."""
     digest = hashlib.sha256()
+    yield digest.hexdigest()[:16]
     for episode in episodes:
         digest.update(f"{episode.uid} {len(episode)} ".encode())
         digest.update(episode.state.tobytes())
         digest.update(episode.action.tobytes())
-    return digest.hexdigest()[:16]
+        yield digest.hexdigest()[:16]

@@ -52,7 +52,9 @@ class SvmConfig(RewardModelConfig):
     rate_hz: float = 0.0
     """Control rate of those episodes [Hz]."""
     dataset: str = ""
-    """Name of the dataset it was fitted on."""
+    """Name of the dataset it was fitted on, for people."""
+    dataset_id: str = ""
+    """Fingerprint of that dataset, which tells it apart whatever its folder is called."""
     label_hash: str = ""
     """Snapshot of the labels it was fitted on."""
     metrics: dict[str, list[float]] = field(default_factory=dict)

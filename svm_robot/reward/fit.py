@@ -60,6 +60,7 @@ def new_config(dataset: Episodes, action: str, name: str = "", device: str = "cp
         robot_type=dataset.robot_type,
         rate_hz=dataset.rate_hz,
         dataset=name,
+        dataset_id=dataset.fingerprint,
         label_hash=dataset.label_hash,
         device=device,
         **more,

@@ -27,16 +27,21 @@ def describe(config: SvmConfig, meta: Any) -> None:
         return
     config.joints, config.cameras = joints, cameras
     config.robot_type, config.rate_hz = meta.robot_type or "", float(meta.fps)
-    config.dataset = Path(meta.root).name
     if config.action == "noise":
         if LATENT not in meta.features:
             raise DataError(f"action=noise needs the column {LATENT}; choose action=chunk, step or none")
         config.latent_dim = int(meta.features[LATENT]["shape"][0])
 
 
-def episode_labels(meta: Any) -> dict[int, bool]:
-    """Episode index -> was it a success? Only episodes labelled success or failure are in it."""
-    outcomes = {episode.index: episode.outcome for episode in load_dataset(Path(meta.root), frames=False).episodes}
+def episode_labels(config: SvmConfig, meta: Any) -> dict[int, bool]:
+    """Episode index -> was it a success? Only episodes labelled success or failure are in it.
+
+    ``config`` notes which dataset and which labels these are.
+    """
+    dataset = load_dataset(Path(meta.root), frames=False)
+    config.dataset = dataset.root.resolve().name
+    config.dataset_id, config.label_hash = dataset.fingerprint, dataset.label_hash
+    outcomes = {episode.index: episode.outcome for episode in dataset.episodes}
     labels = {index: outcome is Outcome.SUCCESS for index, outcome in outcomes.items() if trains(outcome)}
     if len(set(labels.values())) < 2:
         raise DataError(

@@ -58,7 +58,7 @@ class SvmRewardModel(PreTrainedRewardModel):
             *(nn.Linear(hidden, hidden), nn.ReLU()),
             nn.Linear(hidden, 1),
         )
-        self.labels = {} if dataset_meta is None else episode_labels(dataset_meta)
+        self.labels = {} if dataset_meta is None else episode_labels(config, dataset_meta)
         if dataset_stats is not None and joints:
             self._normalise_by(dataset_stats)
 

@@ -206,7 +206,7 @@ def test_a_batch_without_labels_is_refused() -> None:
 
 
 def test_a_new_model_describes_itself_from_the_dataset_lerobot_gives(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("svm_robot.reward.modeling_svm.episode_labels", lambda meta: {0: True, 1: False})
+    monkeypatch.setattr("svm_robot.reward.modeling_svm.episode_labels", lambda config, meta: {0: True, 1: False})
     features = {
         "observation.state": {"dtype": "float32", "shape": (2,), "names": list(JOINTS)},
         "observation.images.front": {"dtype": "video", "shape": (8, 16, 3), "names": ["height", "width", "channels"]},
@@ -216,7 +216,7 @@ def test_a_new_model_describes_itself_from_the_dataset_lerobot_gives(monkeypatch
     stats = {"observation.state": {"mean": [1.0, 2.0], "std": [3.0, 0.0]}}
     model = SvmRewardModel(SvmConfig(action="noise", device="cpu"), dataset_stats=stats, dataset_meta=meta)
     assert (model.config.joints, model.config.cameras) == (list(JOINTS), {"front": [8, 16]})
-    assert (model.config.latent_dim, model.config.dataset, model.config.rate_hz) == (5, "demos", 10.0)
+    assert (model.config.latent_dim, model.config.rate_hz) == (5, 10.0)
     assert model.state_std.tolist() == [3.0, 1.0]
     with pytest.raises(CheckpointError, match="was made for"):
         SvmRewardModel(config("step"), dataset_meta=meta)

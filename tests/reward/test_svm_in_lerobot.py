@@ -30,14 +30,14 @@ def recording(tmp_path: Path) -> Path:
 
 def test_labels_come_from_the_log_and_only_verdicts_count(recording: Path) -> None:
     meta = LeRobotDatasetMetadata("toy", root=recording)
-    assert episode_labels(meta) == {0: True, 1: False, 2: True, 3: False, 4: False}
+    assert episode_labels(SvmConfig(), meta) == {0: True, 1: False, 2: True, 3: False, 4: False}
     log, episodes = LabelLog(recording), load_dataset(recording, frames=False).episodes
     log.set(episodes[4].uid, Outcome.UNSURE, "tester")
     log.set(episodes[0].uid, Outcome.FAILURE, "tester")
-    assert episode_labels(meta) == {0: False, 1: False, 2: True, 3: False}
+    assert episode_labels(SvmConfig(), meta) == {0: False, 1: False, 2: True, 3: False}
     log.set(episodes[2].uid, Outcome.ABORTED, "tester")
     with pytest.raises(DataError, match="0 successes and 3 failures: need both"):
-        episode_labels(meta)
+        episode_labels(SvmConfig(), meta)
 
 
 def test_a_model_made_for_the_dataset_knows_robot_labels_and_normaliser(recording: Path) -> None:
@@ -46,6 +46,8 @@ def test_a_model_made_for_the_dataset_knows_robot_labels_and_normaliser(recordin
         SvmConfig(action="chunk", chunk=2, device="cpu"), dataset_stats=meta.stats, dataset_meta=meta
     )
     assert (model.config.joints, model.config.rate_hz, model.config.dataset) == (["a.pos", "b.pos"], 10.0, "toy")
+    data = load_dataset(recording, frames=False)
+    assert (model.config.dataset_id, model.config.label_hash) == (data.fingerprint, data.label_hash)
     assert model.config.cameras == {"front": [32, 32], "wrist": [32, 32]}
     assert model.state_std.tolist() == pytest.approx(meta.stats["observation.state"]["std"].tolist())
     assert sum(model.labels.values()) == 2

@@ -69,6 +69,24 @@ def test_score_writes_rows_summary_and_video(
     assert sorted(path.name for path in out.iterdir()) == ["scores.csv", "scores.mp4", "summary.json"]
 
 
+def fitted_on(reward: Path, dataset: Path) -> bool:
+    """What ``score`` says of the two."""
+    assert main(["score", str(reward), str(dataset), "--overwrite"]) == 0
+    summary = json.loads((dataset.with_name(f"{dataset.name}-scores") / "summary.json").read_text())
+    return bool(summary["fitted_on_this_dataset"])
+
+
+def test_what_a_reward_was_fitted_on_is_told_by_its_episodes_not_by_its_folder(
+    reward: Path, recording: Path, tmp_path: Path
+) -> None:
+    renamed = shutil.copytree(recording, tmp_path / "renamed")
+    assert fitted_on(reward, renamed)
+    record_toy(renamed, "s", seed=50)  # the reward has still seen the others
+    assert fitted_on(reward, renamed)
+    record_toy(tmp_path / "toy", "sf", seed=90)
+    assert not fitted_on(reward, tmp_path / "toy")
+
+
 def test_nothing_is_overwritten_unless_told(reward: Path, recording: Path, tmp_path: Path) -> None:
     before = (reward / "model.safetensors").read_bytes()
     assert main(["fit-reward", str(recording), f"--out={reward}", "--steps=2"]) == 4
