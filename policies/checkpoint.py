@@ -1,25 +1,21 @@
 """Flow policy checkpoints: LeRobot's config.json and model.safetensors in one folder, published whole."""
 
-import contextlib
-import io
 import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import draccus
 from lerobot.configs import PreTrainedConfig
-from safetensors import SafetensorError
 
 from svm_robot.data.files import check_place, new_folder
+from svm_robot.data.model_folder import CONFIG, WEIGHTS, load_model
 from svm_robot.errors import CheckpointError
-from svm_robot.policies.configuration_svm_flow import SvmFlowConfig
 from svm_robot.policies.modeling_svm_flow import SvmFlowPolicy
 from svm_robot.rollout.env import EnvSpec
 from svm_robot.rollout.fits import differences
 from svm_robot.vision.encoder import fingerprint
 
-CONFIG, WEIGHTS, NOTES = "config.json", "model.safetensors", "pretrain.json"
+NOTES = "pretrain.json"
 
 
 def save_flow(policy: SvmFlowPolicy, path: Path, notes: Mapping[str, Any], overwrite: bool = False) -> None:
@@ -40,22 +36,8 @@ def refuse_existing(path: Path, overwrite: bool) -> None:
 
 def load_flow(path: Path, device: str = "cpu") -> SvmFlowPolicy:
     """The flow policy saved in ``path``, ready to act. Raises ``CheckpointError`` for anything else."""
-    if not path.is_dir():
-        raise CheckpointError(f"no policy checkpoint at {path} ('svm-robot pretrain' writes one)")
-    missing = [name for name in (CONFIG, WEIGHTS) if not (path / name).is_file()]
-    if missing:
-        raise CheckpointError(f"{path} is no policy checkpoint: {' and '.join(missing)} missing")
-    try:
-        config = PreTrainedConfig.from_pretrained(path, cli_overrides=[f"--device={device}"])
-        if not isinstance(config, SvmFlowConfig):
-            raise CheckpointError(f"{path} holds a policy of type '{config.type}', this command reads 'svm_flow'")
-        with contextlib.redirect_stdout(io.StringIO()):  # LeRobot announces every loading
-            policy: SvmFlowPolicy = SvmFlowPolicy.from_pretrained(path, config=config, strict=True)
-    except CheckpointError:
-        raise
-    except (draccus.utils.DecodingError, draccus.ParsingError, SafetensorError, RuntimeError, ValueError) as error:
-        raise CheckpointError(f"{path} cannot be read as a flow policy: {' '.join(str(error).split())}") from error
-    if config.encoder_fingerprint != fingerprint(policy.encoder):
+    policy: SvmFlowPolicy = load_model(path, device, "policy", "pretrain", PreTrainedConfig, SvmFlowPolicy)
+    if policy.config.encoder_fingerprint != fingerprint(policy.encoder):
         raise CheckpointError(f"{path}: {CONFIG} and {WEIGHTS} do not belong together (the encoder's hash differs)")
     return policy
 

@@ -11,7 +11,6 @@ from torch import Tensor
 
 from svm_robot.data.episodes import EpisodeData
 from svm_robot.errors import CheckpointError, ConfigError, DataError
-from svm_robot.reward.checkpoint import differences
 from svm_robot.reward.configuration_svm import SvmConfig
 from svm_robot.reward.modeling_svm import SvmRewardModel
 from svm_robot.reward.pixels import train_pixels
@@ -19,6 +18,7 @@ from svm_robot.reward.quality import Array, Quality, fit_temperature, measure
 from svm_robot.reward.samples import Episodes, Samples, action_rows, collect, contradictory_twins, learning_rows
 from svm_robot.reward.split import check_classes, labelled, split_episodes
 from svm_robot.reward.trainer import DiscriminatorTrainer
+from svm_robot.rollout.fits import other_cameras
 from svm_robot.vision.encoder import PixelEncoder, fingerprint
 
 CHUNK = 4
@@ -106,12 +106,9 @@ def fit_reward(
 def shared(config: SvmConfig, encoder: PixelEncoder) -> SvmConfig:
     """The configuration of a reward that keeps a policy's encoder. ``CheckpointError`` when its cameras are others."""
     seen = {role: list(box.source) for role, box in encoder.boxes.items()}
-    found = differences("camera", list(seen), list(config.cameras), ordered=False)
-    for role in seen.keys() & config.cameras.keys():
-        if seen[role] != config.cameras[role]:
-            found.append(f"camera {role} is {config.cameras[role]}, the policy sees {seen[role]} (height, width)")
+    found = other_cameras(seen, config.cameras)
     if found:
-        raise CheckpointError(f"the policy's encoder does not fit the dataset: {'; '.join(found)}")
+        raise CheckpointError(f"the policy's encoder does not fit the dataset, which has {'; '.join(found)}")
     return replace(config, cameras=seen, feature_dim=encoder.dim, side=encoder.side, freeze_encoder=True)
 
 

@@ -15,15 +15,21 @@ def differences(
     found = names("joint", joints, spec.joints)
     if not found and tuple(joints) != tuple(spec.joints):
         found.append(f"joints in another order: {', '.join(spec.joints)} instead of {', '.join(joints)}")
-    found += names("camera", list(cameras), list(spec.cameras))
-    for role, size in cameras.items():
-        if role in spec.cameras and tuple(size) != tuple(spec.cameras[role]):
-            got, want = ("x".join(map(str, pair)) for pair in (spec.cameras[role], size))
-            found.append(f"camera {role} gives {got} instead of {want} (height x width)")
+    found += other_cameras(cameras, spec.cameras)
     if robot_type and robot_type != spec.robot_type:
         found.append(f"robot {spec.robot_type} instead of {robot_type}")
     if rate_hz and abs(rate_hz - spec.rate_hz) > RATE_TOLERANCE * rate_hz:
         found.append(f"{spec.rate_hz:g} Hz instead of {rate_hz:g} Hz")
+    return found
+
+
+def other_cameras(wanted: Mapping[str, Sequence[int]], got: Mapping[str, Sequence[int]]) -> list[str]:
+    """Missing and unexpected cameras, role -> (height, width), and those of another size."""
+    found = names("camera", list(wanted), list(got))
+    for role, size in wanted.items():
+        if role in got and tuple(size) != tuple(got[role]):
+            has, want = ("x".join(map(str, pair)) for pair in (got[role], size))
+            found.append(f"camera {role} gives {has} instead of {want} (height x width)")
     return found
 
 

@@ -132,9 +132,9 @@ def test_a_reading_that_is_not_finite_is_flagged_and_the_robot_goes_on() -> None
 @pytest.mark.parametrize(
     ("cameras", "says"),
     [
-        ({"wrist": (32, 32)}, "missing camera front"),
+        ({"wrist": (32, 32)}, "no camera front"),
         ({"front": (32, 32), "wrist": (16, 16)}, "camera wrist gives 16x16"),
-        ({"front": (32, 32), "wrist": (32, 32), "top": (8, 8)}, "unexpected camera top"),
+        ({"front": (32, 32), "wrist": (32, 32), "top": (8, 8)}, "unknown camera top"),
     ],
 )
 def test_other_cameras_are_refused_before_anything_moves(cameras: dict[str, tuple[int, int]], says: str) -> None:

@@ -248,21 +248,24 @@ def test_load_names_what_is_wrong(tmp_path: Path) -> None:
     weights.write_bytes(whole[: len(whole) // 2])
     with pytest.raises(CheckpointError, match="cannot be read"):
         load_reward(tmp_path / "reward")
+    (tmp_path / "reward" / "config.json").write_text("{")
+    with pytest.raises(CheckpointError, match="cannot be read as a reward"):
+        load_reward(tmp_path / "reward")
     weights.unlink()
-    with pytest.raises(CheckpointError, match=r"model\.safetensors is missing"):
+    with pytest.raises(CheckpointError, match=r"model\.safetensors missing"):
         load_reward(tmp_path / "reward")
 
 
 @pytest.mark.parametrize(
     ("spec", "says"),
     [
-        (ToySpec(cameras={"wrist": (24, 40)}), "missing camera front"),
-        (ToySpec(cameras={"front": (SIZE, SIZE), "wrist": (24, 40), "top": (8, 8)}), "unexpected camera top"),
-        (ToySpec(cameras={"front": (24, 40), "wrist": (SIZE, SIZE)}), "camera front gives 24x40, fitted on 32x32"),
+        (ToySpec(cameras={"wrist": (24, 40)}), "no camera front"),
+        (ToySpec(cameras={"front": (SIZE, SIZE), "wrist": (24, 40), "top": (8, 8)}), "unknown camera top"),
+        (ToySpec(cameras={"front": (24, 40), "wrist": (SIZE, SIZE)}), "camera front gives 24x40 instead of 32x32"),
         (ToySpec(joints=("b.pos", "a.pos")), "joints in another order: b.pos, a.pos"),
-        (ToySpec(joints=("a.pos",)), "missing joint b.pos"),
-        (ToySpec(robot_type="other"), "robot other, fitted on toy"),
-        (ToySpec(rate_hz=30.0), "control rate 30 Hz, fitted on 10 Hz"),
+        (ToySpec(joints=("a.pos",)), "no joint b.pos"),
+        (ToySpec(robot_type="other"), "robot other instead of toy"),
+        (ToySpec(rate_hz=30.0), "30 Hz instead of 10 Hz"),
     ],
 )
 def test_another_robot_is_refused_by_name(spec: ToySpec, says: str) -> None:

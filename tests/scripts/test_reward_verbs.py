@@ -150,7 +150,7 @@ def relabel(root: Path) -> None:
         (["fit-reward", "--out=OUT"], 2, "expected"),
         (["score", "DATA"], 2, "expected"),
         (["score", "NOWHERE", "DATA"], 4, "no reward checkpoint"),
-        (["score", "DATA", "DATA"], 4, "config.json is missing"),
+        (["score", "DATA", "DATA"], 4, "config.json and model.safetensors missing"),
         (["score", "REWARD", "NOWHERE"], 3, "NOWHERE"),
         (["score", "REWARD", "DATA", "--video-episodes=0"], 2, "video_episodes"),
     ],
@@ -180,7 +180,7 @@ def test_another_robots_recording_is_not_scored(
 ) -> None:
     record_toy(tmp_path / "other", "s", ToySpec(cameras={"front": (32, 32), "top": (32, 32)}))
     assert main(["score", str(reward), str(tmp_path / "other")]) == 4
-    assert "missing camera wrist; unexpected camera top" in capsys.readouterr().err
+    assert "no camera wrist; unknown camera top" in capsys.readouterr().err
     assert [path.name for path in tmp_path.iterdir()] == ["other"]
 
 
