@@ -28,11 +28,17 @@ def publish(staged: Path, path: Path) -> None:
     sync(path.parent)
 
 
-def publish_json(value: Any, path: Path, indent: int | None = None) -> None:
-    """Write JSON as one whole: a reader sees the old file or the new one, never a part."""
+def publish_text(text: str, path: Path) -> None:
+    """Write a file as one whole: a reader sees the old one or the new one, never a part."""
+    path.parent.mkdir(parents=True, exist_ok=True)
     staged = path.with_name(f".{path.name}.new")
-    staged.write_text(json.dumps(value, indent=indent, ensure_ascii=False, allow_nan=False) + "\n", encoding="utf-8")
+    staged.write_text(text, encoding="utf-8")
     publish(staged, path)
+
+
+def publish_json(value: Any, path: Path, indent: int | None = None) -> None:
+    """The same for plain JSON values."""
+    publish_text(json.dumps(value, indent=indent, ensure_ascii=False, allow_nan=False) + "\n", path)
 
 
 @contextmanager

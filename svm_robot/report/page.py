@@ -9,6 +9,7 @@ from typing import Any
 
 from jinja2 import Environment, StrictUndefined
 
+from svm_robot.data.files import publish_text
 from svm_robot.report.collect import FREE, Comparison, flat
 from svm_robot.report.examples import Example, read_examples
 from svm_robot.report.honesty import honest_notes
@@ -16,7 +17,7 @@ from svm_robot.report.panels import panels
 from svm_robot.report.pictures import first_and_last
 from svm_robot.report.runs import Rate, Run
 from svm_robot.report.style import COLOURS, NAMES, OTHERS
-from svm_robot.report.summary import measured, publish
+from svm_robot.report.summary import measured
 from svm_robot.report.verdict import headline, statements
 from svm_robot.report.words import interval, percent, sentence, thousands, times
 from svm_robot.version import __version__
@@ -39,7 +40,7 @@ def write_page(
     path: Path, comparison: Comparison, examples: Sequence[Example], stages: Mapping[str, float] | None = None
 ) -> None:
     """Draw everything, then write ``path`` whole."""
-    publish(path, render(comparison, examples, stages))
+    publish_text(render(comparison, examples, stages), path)
 
 
 def render(comparison: Comparison, examples: Sequence[Example], stages: Mapping[str, float] | None = None) -> str:

@@ -1,11 +1,11 @@
 """``summary.json``: the figures of a comparison for programs. Written whole, then published."""
 
 import json
-import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from svm_robot.data.files import publish_json
 from svm_robot.errors import DataError
 from svm_robot.report.collect import Comparison, Group
 from svm_robot.report.runs import REACHED, Evaluation, Rate, Run
@@ -15,8 +15,7 @@ VERSION = 1
 
 def write_summary(path: Path, comparison: Comparison, stages: Mapping[str, float] | None = None) -> None:
     """Write ``summary(...)`` to ``path`` as JSON; a reader never sees half a file."""
-    text = json.dumps(summary(comparison, stages), indent=2, allow_nan=False) + "\n"
-    publish(path, text)
+    publish_json(summary(comparison, stages), path, indent=2)
 
 
 def summary(comparison: Comparison, stages: Mapping[str, float] | None = None) -> dict[str, Any]:
@@ -95,14 +94,3 @@ def read_stages(path: Path) -> dict[str, float]:
         return {str(name): float(seconds) for name, seconds in content.items()}
     except (OSError, ValueError, TypeError, AttributeError) as error:
         raise DataError(f"{path}: not a JSON object of stage names and seconds ({error})") from error
-
-
-def publish(path: Path, text: str) -> None:
-    """Write whole to a temporary file, flush to disk, rename."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-    with temporary.open("w", encoding="utf-8") as file:
-        file.write(text)
-        file.flush()
-        os.fsync(file.fileno())
-    temporary.replace(path)
