@@ -5,7 +5,6 @@
 
 import io
 import json
-import os
 import zipfile
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -15,6 +14,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from svm_robot.data.files import publish
+from svm_robot.data.files import publish
 from svm_robot.errors import DataError
 from svm_robot.report.filmstrip import FilmStrip, moment, stack
 from svm_robot.rollout.env import FloatArray, ImageArray
@@ -136,15 +137,11 @@ def write_example(path: Path, example: Example) -> None:
         "frame_step": example.frame_step,
         **{FRAMES + role: pictures for role, pictures in example.frames.items()},
     }
-    buffer = io.BytesIO()
-    np.savez_compressed(buffer, **arrays)
     path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_suffix(f".{os.getpid()}.tmp")
-    with temporary.open("wb") as file:
-        file.write(buffer.getvalue())
-        file.flush()
-        os.fsync(file.fileno())
-    temporary.replace(path)
+    staged = path.with_name(f".{path.name}.new")
+    with staged.open("wb") as file:  # given a name, numpy would append its own suffix
+        np.savez_compressed(file, **arrays)
+    publish(staged, path)
 
 
 def read_example(path: Path) -> Example:
