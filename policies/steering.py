@@ -33,7 +33,7 @@ class Pilot(Protocol):
 class GaussianPilot:
     """N(0, I), clipped to +-``bound``: the sampled base policy."""
 
-    def __init__(self, dim: int, bound: float = 1.5) -> None:
+    def __init__(self, dim: int, bound: float) -> None:
         self.dim, self.bound = dim, bound
         self.reset(None)
 

@@ -60,17 +60,23 @@ def main(args: list[str]) -> int:
 
 
 def steered(flow: "SvmFlowPolicy", noise: str, max_steps: int, folder: Path | None = None) -> "SteeredPolicy":
-    """The flow with its noise chosen as asked; ``auto`` takes the finetuned pilot in ``folder`` if one lies there."""
-    from svm_robot.learner.pilot import has_pilot, load_pilot
-    from svm_robot.policies.steering import GaussianPilot, Pilot, SteeredPolicy, ZeroPilot
+    """The flow with its noise chosen as asked; ``auto`` takes the finetuned pilot in ``folder`` if one lies there.
 
-    pilot: Pilot = GaussianPilot(flow.config.latent_dim)
+    Noise is drawn within the bound of that pilot's run, so that this base is the one its run measured; without a pilot
+    within the bound that runs have by default.
+    """
+    from svm_robot.learner.pilot import has_pilot, load_pilot
+    from svm_robot.learner.sac import SacConfig
+    from svm_robot.policies.steering import GaussianPilot, SteeredPolicy, ZeroPilot
+
+    dim = flow.config.latent_dim
     if noise == "zero":
-        pilot = ZeroPilot(flow.config.latent_dim)
-    elif noise == "auto" and folder is not None and has_pilot(folder):
-        finetuned = load_pilot(folder)
+        return SteeredPolicy(flow, ZeroPilot(dim), max_steps)
+    finetuned = load_pilot(folder) if folder is not None and has_pilot(folder) else None
+    if noise == "auto" and finetuned is not None:
         return SteeredPolicy(flow, finetuned, finetuned.horizon_steps)  # its own clock, whatever this rig's limit is
-    return SteeredPolicy(flow, pilot, max_steps)
+    bound = SacConfig.bound if finetuned is None else finetuned.actor.bound
+    return SteeredPolicy(flow, GaussianPilot(dim, bound), max_steps)
 
 
 def run(

@@ -27,7 +27,7 @@ def look(seed: int = 0) -> toys.ToyObservation:
 
 
 def test_the_chunk_is_the_flows_own_for_that_noise(flow: SvmFlowPolicy) -> None:
-    policy, seen = SteeredPolicy(flow, GaussianPilot(6), horizon_steps=40), look()
+    policy, seen = SteeredPolicy(flow, GaussianPilot(6, 1.5), horizon_steps=40), look()
     policy.reset(3)
     chunk = policy.act(seen)
     assert chunk.shape == (3, 2) and chunk.dtype == np.float32 and policy.latent is not None
@@ -37,7 +37,7 @@ def test_the_chunk_is_the_flows_own_for_that_noise(flow: SvmFlowPolicy) -> None:
 
 
 def test_same_seed_same_actions_and_zero_noise_needs_none(flow: SvmFlowPolicy) -> None:
-    policy = SteeredPolicy(flow, GaussianPilot(6), horizon_steps=40)
+    policy = SteeredPolicy(flow, GaussianPilot(6, 1.5), horizon_steps=40)
 
     def act(seed: int) -> np.ndarray:
         policy.reset(seed)
@@ -52,7 +52,7 @@ def test_same_seed_same_actions_and_zero_noise_needs_none(flow: SvmFlowPolicy) -
 
 
 def test_noise_is_normal_bounded_and_apart_from_the_worlds_draws() -> None:
-    pilot = GaussianPilot(4000)
+    pilot = GaussianPilot(4000, 1.5)
     pilot.reset(0)
     noise = pilot(np.zeros(1, np.float32))
     assert noise.dtype == np.float32 and np.abs(noise).max() == 1.5

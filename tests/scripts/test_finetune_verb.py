@@ -9,10 +9,14 @@ from toys import ToySpec
 
 from svm_robot.errors import CheckpointError
 from svm_robot.learner.experience import RewardInputs
-from svm_robot.policies.steering import SteeredPolicy, ZeroPilot
+from svm_robot.learner.networks import Actor
+from svm_robot.learner.pilot import save_pilot
+from svm_robot.learner.sac import SacConfig
+from svm_robot.policies.steering import GaussianPilot, SteeredPolicy, ZeroPilot
 from svm_robot.reward.configuration_svm import SvmConfig
 from svm_robot.reward.live import LiveScore
 from svm_robot.reward.modeling_svm import SvmRewardModel
+from svm_robot.scripts.evaluate import steered
 from svm_robot.scripts.finetune_parts import Parts
 from svm_robot.scripts.main import main
 
@@ -74,7 +78,20 @@ def test_a_reward_that_reads_something_else_is_refused(reads: dict[str, object],
     flow, spec = tiny_flow(chunk=3), ToySpec()
     cameras = {role: list(size) for role, size in spec.cameras.items()}
     model = SvmRewardModel(SvmConfig(joints=list(spec.joints), cameras=cameras, device="cpu", **reads))  # type: ignore[arg-type]
-    steered = SteeredPolicy(flow, ZeroPilot(flow.config.latent_dim), 10)
-    parts = Parts(steered, RewardInputs(model, 10), LiveScore(model), {}, {})
+    policy = SteeredPolicy(flow, ZeroPilot(flow.config.latent_dim), 10)
+    parts = Parts(policy, RewardInputs(model, 10), LiveScore(model), {}, {})
     with pytest.raises(CheckpointError, match=says) if says else nullcontext():
         parts.check(spec)
+
+
+def test_the_sampled_base_of_a_run_is_the_one_that_run_measured(tmp_path: Path) -> None:
+    flow = tiny_flow()
+    save_pilot(tmp_path, Actor(flow.vector_size, flow.config.latent_dim, 8, bound=0.7), 33)
+
+    def bound(folder: Path | None) -> float:
+        pilot = steered(flow, "sampled", 10, folder).pilot
+        assert isinstance(pilot, GaussianPilot)
+        return pilot.bound
+
+    assert bound(tmp_path) == 0.7
+    assert bound(None) == SacConfig().bound  # and what 'record' draws is what a run steers unless it is told otherwise
