@@ -7,27 +7,17 @@ turns it into a chunk. Sampling the noise from N(0, I) is the base policy itself
 import time
 from collections import deque
 from collections.abc import Callable
-from typing import Protocol
 
 import numpy as np
 import torch
 
 from svm_robot.errors import CheckpointError
+from svm_robot.learner.pilot import Pilot
 from svm_robot.policies.modeling_svm_flow import SvmFlowPolicy
 from svm_robot.rollout.env import FloatArray, Observation
 
 _STREAM = 0x9107
 """Keeps the noise apart from the world's own draws, which are made from the same episode seed."""
-
-
-class Pilot(Protocol):
-    """Chooses the noise."""
-
-    def reset(self, seed: int | None) -> None:
-        """A new episode. Same seed, same draws."""
-
-    def __call__(self, vector: FloatArray) -> FloatArray:
-        """(n,) float32 to noise (d,) float32."""
 
 
 class GaussianPilot:
@@ -74,10 +64,9 @@ class SteeredPolicy:
         flow: SvmFlowPolicy,
         pilot: Pilot,
         horizon_steps: int,
-        device: str | torch.device | None = None,
         clock: Callable[[], float] = time.perf_counter,
     ) -> None:
-        self.flow = (flow if device is None else flow.to(device)).eval()
+        self.flow = flow.eval()
         self.pilot, self.horizon_steps, self.clock = pilot, horizon_steps, clock
         self.latent: FloatArray | None = None
         self._step = 0
