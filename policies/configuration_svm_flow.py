@@ -5,11 +5,8 @@ from dataclasses import dataclass, field
 from lerobot.configs import FeatureType, NormalizationMode, PolicyFeature, PreTrainedConfig
 from lerobot.optim import AdamWConfig
 
+from svm_robot.data.columns import ACTION, IMAGES, STATE
 from svm_robot.errors import ConfigError
-
-STATE = "observation.state"
-ACTION = "action"
-IMAGES = "observation.images."
 
 
 @PreTrainedConfig.register_subclass("svm_flow")

@@ -3,14 +3,11 @@
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-import pyarrow.parquet as pq
-
+from svm_robot.data import load_dataset
+from svm_robot.data.columns import IMAGES, STATE
 from svm_robot.data.dataset import joint_names
-from svm_robot.errors import DataError
 from svm_robot.policies.chunks import Statistics, statistics
-from svm_robot.policies.configuration_svm_flow import ACTION, IMAGES, STATE, SvmFlowConfig
-from svm_robot.rollout.env import FloatArray
+from svm_robot.policies.configuration_svm_flow import SvmFlowConfig
 
 
 def complete_config(config: SvmFlowConfig, meta: Any | None) -> None:
@@ -27,20 +24,13 @@ def complete_config(config: SvmFlowConfig, meta: Any | None) -> None:
         return
     joints = list(joint_names(meta.features[STATE]))
     config.describe(meta.robot_type or "", joints, cameras, float(meta.fps))
-    config.dataset_id = str(meta.repo_id)
 
 
-def statistics_of(meta: Any, chunk: int) -> Statistics:
-    """Exact chunk statistics from a dataset's own columns (LeRobot's ``stats`` hold none for relative targets)."""
-    files = sorted((Path(meta.root) / "data").rglob("*.parquet"))
-    if not files:
-        raise DataError(f"no data files under {meta.root}/data; the normaliser needs the joints and actions")
-    tables = [pq.read_table(file, columns=[STATE, ACTION, "episode_index"]) for file in files]
-    state, action = (np.concatenate([_column(table[name]) for table in tables]) for name in (STATE, ACTION))
-    index = np.concatenate([table["episode_index"].to_numpy() for table in tables])
-    borders = np.flatnonzero(np.diff(index)) + 1
-    return statistics(zip(np.split(state, borders), np.split(action, borders), strict=True), chunk)
+def statistics_of(config: SvmFlowConfig, meta: Any) -> Statistics:
+    """Exact chunk statistics of a dataset's own rows (LeRobot's ``stats`` hold none for relative targets).
 
-
-def _column(column: Any) -> FloatArray:
-    return np.stack(column.to_numpy()).astype(np.float32)
+    ``config`` notes which dataset and which labels these are.
+    """
+    dataset = load_dataset(Path(meta.root), frames=False)
+    config.dataset_id, config.label_hash = dataset.fingerprint, dataset.label_hash
+    return statistics([(episode.state, episode.action) for episode in dataset.episodes], config.chunk_size)

@@ -15,9 +15,10 @@ import torch
 from lerobot.policies.pretrained import PreTrainedPolicy
 from torch import Tensor, nn
 
+from svm_robot.data.columns import ACTION, IMAGES, STATE
 from svm_robot.errors import DataError
 from svm_robot.policies.chunks import Statistics
-from svm_robot.policies.configuration_svm_flow import ACTION, IMAGES, STATE, SvmFlowConfig
+from svm_robot.policies.configuration_svm_flow import SvmFlowConfig
 from svm_robot.policies.flow import Field, VelocityField, integrate, matching_loss, negative_log_likelihood
 from svm_robot.policies.lerobot_data import complete_config, statistics_of
 from svm_robot.rollout.env import FloatArray, ImageArray
@@ -47,7 +48,7 @@ class SvmFlowPolicy(PreTrainedPolicy):
         self.delta_scale = Scale(config.latent_shape)
         self._queue: deque[Tensor] = deque()
         if dataset_meta is not None and config.pretrained_path is None:
-            self.set_statistics(statistics_of(dataset_meta, config.chunk_size))
+            self.set_statistics(statistics_of(config, dataset_meta))
 
     # ---- the method's names
 

@@ -1,9 +1,6 @@
 """LeRobot's own factory and trainer on a dataset that we recorded."""
 
 import json
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -11,14 +8,13 @@ import pytest
 import torch
 from lerobot.datasets import LeRobotDatasetMetadata
 from lerobot.policies.factory import make_policy
+from lerobot_trainer import lerobot_train
 from recordings import record_toy
 from toy_flow import tiny_config
 
 from svm_robot.data import load_dataset
 from svm_robot.policies.checkpoint import load_flow
 from svm_robot.policies.chunks import statistics
-
-TRAIN = "import lerobot.scripts.lerobot_train as train; train.main()"
 
 
 @pytest.fixture(scope="module")
@@ -37,39 +33,24 @@ def test_the_factory_fills_in_robot_and_normaliser_from_the_dataset(recording: P
     ours = statistics([(episode.state, episode.action) for episode in data.episodes], chunk=3)
     np.testing.assert_allclose(policy.delta_scale.std.numpy(), ours.delta_std, rtol=1e-5)
     np.testing.assert_allclose(policy.state_scale.mean.numpy(), ours.state_mean, rtol=1e-5)
+    assert (config.dataset_id, config.label_hash) == (data.fingerprint, data.label_hash)
 
 
 @pytest.mark.slow
 @pytest.mark.timeout(330)  # half a minute of work, most of it imports; a busy machine takes its time
 def test_lerobot_train_trains_it(recording: Path, tmp_path: Path) -> None:
-    options = {
-        "discover_packages_path": "svm_robot",
-        "policy.type": "svm_flow",
-        "policy.device": "cpu",
-        "policy.chunk_size": 3,
-        "policy.hidden": 32,
-        "policy.push_to_hub": "false",
-        "dataset.repo_id": "toy",
-        "dataset.root": recording,
-        "dataset.video_backend": "pyav",
-        "output_dir": tmp_path / "run",
-        "steps": 6,
-        "batch_size": 4,
-        "num_workers": 0,
-        "log_freq": 3,
-        "save_freq": 6,
-        "wandb.enable": "false",
-    }
-    done = subprocess.run(
-        [sys.executable, "-c", TRAIN, *(f"--{name}={value}" for name, value in options.items())],
-        env={**os.environ, "OMP_NUM_THREADS": "1", "CUDA_VISIBLE_DEVICES": ""},
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=300,
+    checkpoint = lerobot_train(
+        recording,
+        tmp_path / "run",
+        steps=6,
+        batch_size=4,
+        log_freq=3,
+        policy__type="svm_flow",
+        policy__device="cpu",
+        policy__chunk_size=3,
+        policy__hidden=32,
+        policy__push_to_hub="false",
     )
-    assert done.returncode == 0, done.stderr[-3000:]
-    checkpoint = tmp_path / "run" / "checkpoints" / "last" / "pretrained_model"
     assert json.loads((checkpoint / "config.json").read_text())["type"] == "svm_flow"
     policy = load_flow(checkpoint)  # and our own loader takes what LeRobot saved
     assert policy.config.robot_type == "toy" and policy.delta_scale.std.min() > 0
