@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from svm_robot.data.files import publish, sync
+from svm_robot.data.files import new_folder
 from svm_robot.errors import CheckpointError
 from svm_robot.learner.decisions import DecisionEpisode, read_episode, write_episode
 
@@ -39,17 +39,9 @@ class Checkpoint:
 
 def save_checkpoint(run: Path, checkpoint: Checkpoint) -> None:
     """Write a new checkpoint, publish it, then let all but the last two go."""
-    folder = run / FOLDER
-    staged = folder / ".new"
-    shutil.rmtree(staged, ignore_errors=True)
-    staged.mkdir(parents=True)
-    torch.save(checkpoint.weights | {"random": random_states()}, staged / WEIGHTS)
-    sync(staged / WEIGHTS)
-    (staged / STATE).write_text(json.dumps({"version": VERSION} | checkpoint.state), encoding="utf-8")
-    sync(staged / STATE)
-    target = folder / f"{checkpoint.number:06d}"
-    shutil.rmtree(target, ignore_errors=True)
-    publish(staged, target)
+    with new_folder(run / FOLDER / f"{checkpoint.number:06d}") as fresh:
+        torch.save(checkpoint.weights | {"random": random_states()}, fresh / WEIGHTS)
+        (fresh / STATE).write_text(json.dumps({"version": VERSION} | checkpoint.state), encoding="utf-8")
     for old in checkpoints(run)[:-KEEP]:
         shutil.rmtree(old)
 

@@ -8,7 +8,7 @@ import shutil
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from svm_robot.data.files import publish, sync
+from svm_robot.data.files import new_folder, sync
 from svm_robot.learner.networks import Actor
 from svm_robot.learner.pilot import save_pilot
 from svm_robot.rollout.evaluate import Evaluation
@@ -22,23 +22,16 @@ class Shelf:
     def __init__(self, run: Path, save_policy: Callable[[Path], None], horizon_steps: int) -> None:
         self.run, self.save_policy, self.horizon_steps = run, save_policy, horizon_steps
 
-    def keep(self, name: str, actor: Actor, best: bool) -> Path:
-        """Write a policy whole, then point ``last`` (and ``best``) at it; returns its folder."""
-        folder = self.run / FOLDER
-        staged, target = folder / ".new", folder / name
-        shutil.rmtree(staged, ignore_errors=True)
-        staged.mkdir(parents=True)
-        self.save_policy(staged)
-        save_pilot(staged, actor, self.horizon_steps)
-        for file in staged.iterdir():
-            sync(file)
-        shutil.rmtree(target, ignore_errors=True)
-        publish(staged, target)
+    def keep(self, name: str, actor: Actor, best: bool) -> None:
+        """Write a policy whole, then point ``last`` (and ``best``) at it."""
+        target = self.run / FOLDER / name
+        with new_folder(target) as fresh:
+            self.save_policy(fresh)
+            save_pilot(fresh, actor, self.horizon_steps)
         self._point(LAST, target)
         if best:
             self._point(BEST, target)
         self._tidy()
-        return target
 
     @property
     def best(self) -> Path:
