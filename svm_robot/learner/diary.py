@@ -48,8 +48,13 @@ class Diary:
         """The unchanged base: ``sampled`` or ``zero`` noise."""
         self._write("baseline", noise=noise, first_seed=first_seed, **counted(result))
 
-    def episode(self, end: EpisodeEnd, logits: Sequence[float], after: Sequence[float], seconds: float) -> None:
-        """One training episode. ``logits`` are from before f was trained on it, ``after`` are probabilities."""
+    def episode(
+        self, end: EpisodeEnd, own: bool, logits: Sequence[float], after: Sequence[float], seconds: float
+    ) -> None:
+        """One training episode. ``own``: the trained actor acted, not the base.
+
+        ``logits`` are from before f was trained on it, ``after`` are probabilities.
+        """
         mean = fmean(logits) if logits else None
         self._write(
             "episode",
@@ -58,7 +63,7 @@ class Diary:
             outcome=str(end.outcome),
             reason=end.reason,
             steps=end.steps,
-            own=self.counters.started,
+            own=own,
             prequential=mean,
             mean_logit=mean,
             mean_probability=fmean(after) if after else None,

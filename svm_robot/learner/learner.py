@@ -54,10 +54,12 @@ class Learner:
     def add(self, episode: DecisionEpisode, own: bool) -> list[float]:
         """Score an episode, then keep it if its outcome trains anything. ``own``: the trained actor acted.
 
+        An offline episode does not count as foreseen: as a rule f was fitted on it before the run.
+
         Returns the logit of each decision, from before f was trained on it [nats].
         """
         logits: list[float] = self.logits(episode.inputs).tolist()
-        if self.replay.add(episode):
+        if self.replay.add(episode) and not episode.offline:
             self.prequential.add(episode.outcome, logits, own)
         return logits
 

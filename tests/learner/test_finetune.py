@@ -106,6 +106,8 @@ def test_a_run_tells_its_story(tmp_path: Path) -> None:
     assert story.final is not None
     assert story.learner[-1].updates == tuner.learner.sac.updates
     assert story.learner[0].kl_nats > 0
+    acted = read_journal(run, "episode")
+    assert all(event["own"] == (event["env_steps"] > story.learner[0].env_steps) for event in acted)
     assert np.isfinite(story.discriminator[-1].visitation_gap_nats)
     assert {point.outcome for point in story.episodes} == {"success", "failure"}
     end = read_journal(run, "end")[0]
@@ -169,6 +171,8 @@ def test_offline_episodes_are_in_from_the_first_step(tmp_path: Path) -> None:
     assert run.learner[0].env_steps == used  # learned before the first own step
     assert run.episodes[0].env_steps == used + run.episodes[0].steps
     assert all(event["own"] for event in read_journal(tmp_path / "run", "episode"))
+    assert read_journal(tmp_path / "run", "discriminator")[0]["auc_recent"] is None  # nothing was foreseen yet
+    assert all(scored.own for scored in tuner.learner.prequential.scored)
     assert sum(kept.offline for kept in tuner.learner.replay.episodes) == 12
 
 
