@@ -74,7 +74,7 @@ def fit_reward(
     encoder: PixelEncoder | None = None,
     progress: Callable[[int], object] = lambda _: None,
 ) -> tuple[SvmRewardModel, Quality]:
-    """Train on three quarters of the episodes, judge on the rest. The model returned is the one that was judged.
+    """Train on some episodes, judge on those held out. The model returned is the one that was judged.
 
     ``encoder``: a policy's, kept frozen; without it an encoder is trained from the pictures. ``progress`` hears every
     pixel step. Raises ``DataError`` for one outcome only, too few episodes, or cameras that do not fit.
@@ -82,7 +82,9 @@ def fit_reward(
     check_classes(dataset.episodes)
     if encoder is not None:
         config = shared(config, encoder)
-    train, judge = split_episodes(labelled(dataset.episodes), options.holdout, options.seed)
+    usable = [episode for episode in labelled(dataset.episodes) if len(learning_rows(episode, config))]
+    check_classes(usable)  # an episode shorter than a chunk has nothing to learn from
+    train, judge = split_episodes(usable, options.holdout, options.seed)
     torch.manual_seed(options.seed)
     model = SvmRewardModel(replace(config, freeze_encoder=encoder is not None), encoder=deepcopy(encoder)).to(
         options.device
@@ -95,7 +97,7 @@ def fit_reward(
         samples = collect(model, train)
         _train(model, samples, options)
     held = collect(model, judge)
-    quality = _judge(model, samples, held, options, contradictory_twins(labelled(dataset.episodes)))
+    quality = _judge(model, samples, held, options, contradictory_twins(usable))
     model.config.temperature = quality.temperature
     model.config.metrics = quality.as_metrics()
     model.config.encoder_fingerprint = "" if model.encoder is None else fingerprint(model.encoder)

@@ -12,6 +12,8 @@ from svm_robot.reward.samples import Samples
 Array = NDArray[np.float64]
 FIRST = 5
 """The first decisions of an episode, where nothing has gone wrong visibly yet: the hard and useful part."""
+FOLDS = 5
+"""Parts of the held-out episodes, each calibrated by the temperature of the others."""
 LABELS = {
     "auc_decision": "AUC, every decision",
     "auc_first": f"AUC, first {FIRST} decisions",
@@ -20,9 +22,9 @@ LABELS = {
     "auc_no_pictures_first": f"AUC without pictures, first {FIRST}",
     "auc_clock": "AUC of the clock alone",
     "over_clock": "AUC above the clock",
-    "brier": "Brier score",
-    "ece_before": "calibration error before",
-    "ece": "calibration error after",
+    "brier": "Brier score, calibrated on other episodes",
+    "ece_before": "calibration error, not calibrated",
+    "ece": "calibration error, calibrated on other episodes",
 }
 
 
@@ -71,7 +73,7 @@ class Quality:
         """The figures as aligned lines."""
         rows = [(text, str(self.figures[name])) for name, text in LABELS.items() if name in self.figures]
         rows.append(("mean logit, successes / failures", f"{self.logit_success:+.2f} / {self.logit_failure:+.2f} nats"))
-        rows.append(("temperature", f"{self.temperature:.2f}"))
+        rows.append(("temperature", f"{self.temperature:.2f}, from all held-out episodes"))
         n = self.episodes
         rows.append(("episodes trained on", f"{n['train_success']} successes, {n['train_failure']} failures"))
         rows.append(("episodes held out", f"{n['held_success']} successes, {n['held_failure']} failures"))
@@ -96,6 +98,23 @@ def fit_temperature(logit: Array, success: Array) -> float:
     return float(grid[np.argmin([cost(t) for t in grid])])
 
 
+def cross_fitted(logit: Array, success: Array, episode: NDArray[np.int64]) -> Array:
+    """(N,) for each row the temperature that OTHER held-out episodes ask for.
+
+    A figure that used a temperature chosen by its own rows would flatter itself. Needs two episodes of each outcome.
+    """
+    _, first, at = np.unique(episode, return_index=True, return_inverse=True)
+    fold = np.zeros(len(first), np.int64)
+    for outcome in (0, 1):
+        members = np.flatnonzero(success[first] == outcome)
+        fold[members] = np.arange(len(members)) % FOLDS
+    temperature = np.ones(len(logit))
+    for number in np.unique(fold):
+        inside = fold[at] == number
+        temperature[inside] = fit_temperature(logit[~inside], success[~inside])
+    return temperature
+
+
 def measure(
     held: Samples,
     logit: Array,
@@ -118,11 +137,12 @@ def measure(
         chosen = slice(None) if rows is None else rows
         return interval(lambda weight: auc(scores[chosen], label[chosen], weight), rows)
 
-    def calibrated(metric: Callable[..., float], by: float) -> Interval:
+    def calibrated(metric: Callable[..., float], by: Array) -> Interval:
         probability = 1 / (1 + np.exp(-np.clip(logit / by, -500, 500)))
         return interval(lambda weight: metric(probability, label, balanced_weights(label, weight)))
 
     means, mean_label, mean_episode = episode_means(logit, label, episode)
+    by_others = cross_fitted(logit, label, episode)
     figures = {
         "auc_decision": auc_of(logit),
         "auc_first": auc_of(logit, first),
@@ -131,9 +151,9 @@ def measure(
         "auc_no_pictures_first": auc_of(no_pictures, first),
         "auc_clock": auc_of(clock),
         "over_clock": interval(lambda weight: auc(logit, label, weight) - auc(clock, label, weight)),
-        "brier": calibrated(brier, temperature),
-        "ece_before": calibrated(calibration_error, 1.0),
-        "ece": calibrated(calibration_error, temperature),
+        "brier": calibrated(brier, by_others),
+        "ece_before": calibrated(calibration_error, np.ones(len(logit))),
+        "ece": calibrated(calibration_error, by_others),
     }
     counts = train_episodes | {"held_success": int(mean_label.sum()), "held_failure": int((1 - mean_label).sum())}
     plus, minus = float(logit[label > 0].mean()), float(logit[label == 0].mean())

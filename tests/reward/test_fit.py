@@ -11,7 +11,7 @@ from svm_robot.errors import CheckpointError, ConfigError, DataError
 from svm_robot.reward.fit import FitOptions, fit_reward, new_config
 from svm_robot.reward.metrics import Interval
 from svm_robot.reward.pixels import random_shift
-from svm_robot.reward.quality import Quality, fit_temperature
+from svm_robot.reward.quality import Quality, cross_fitted, fit_temperature
 from svm_robot.rollout.episode import Outcome
 from svm_robot.vision.encoder import PixelEncoder, fingerprint
 
@@ -124,6 +124,32 @@ def test_calibration_halves_the_error_of_an_overconfident_logit() -> None:
     assert error(fit_temperature(6 * true_logit, success)) < 0.5 * error(1.0)
 
 
+def test_a_held_out_episode_has_no_say_in_its_own_temperature() -> None:
+    rng = np.random.default_rng(0)
+    episode = np.repeat(np.arange(10), 20)
+    success = (episode % 2).astype(float)
+    logit = 6 * rng.normal(2 * success - 1, 2)
+    before = cross_fitted(logit, success, episode)
+    changed = np.where(episode == 3, -logit, logit)
+    after = cross_fitted(changed, success, episode)
+    assert np.array_equal(before[episode == 3], after[episode == 3])
+    assert not np.array_equal(before, after)
+    assert 1 < before.min() <= fit_temperature(logit, success) <= before.max()
+
+
+def test_episodes_shorter_than_a_chunk_are_no_examples() -> None:
+    data = dataset(4, 6, steps=8)
+    short = [episode(20 + number, Outcome.SUCCESS, steps=3) for number in range(3)]
+    data.episodes.extend(short)
+    config = new_config(data, "chunk", device="cpu")
+    _, quality = fit_reward(data, config, FitOptions(steps=2))
+    assert quality.episodes["train_success"] + quality.episodes["held_success"] == 4
+    data.episodes[:] = [e for e in data.episodes if e.outcome is Outcome.FAILURE] + short
+    data.episodes.append(replace(short[0], index=30))
+    with pytest.raises(DataError, match="record 4 more successes"):
+        fit_reward(data, config, FitOptions(steps=2))
+
+
 def test_the_table_shows_every_figure_with_its_interval() -> None:
     figure = Interval(0.9, 0.8, 0.95)
     counts = {"train_success": 8, "train_failure": 9, "held_success": 2, "held_failure": 3}
@@ -132,6 +158,7 @@ def test_the_table_shows_every_figure_with_its_interval() -> None:
     assert "AUC of the clock alone" in table
     assert table.count("0.900 [0.800, 0.950]") == 3
     assert "2 successes, 3 failures" in table
+    assert "1.50, from all held-out episodes" in table
 
 
 def test_random_shift_moves_pictures_and_keeps_their_colours() -> None:
