@@ -90,7 +90,7 @@ def to_float(images: Tensor) -> Tensor:
     return images.permute(0, 3, 1, 2).float().mul_(1 / 127.5).sub_(1.0)
 
 
-def jitter(images: Tensor, strength: float, generator: torch.Generator) -> Tensor:
+def jitter(images: Tensor, strength: float, generator: torch.Generator | None) -> Tensor:
     """Change colour and brightness of each picture (training only): (N, 3, h, w) in -1..1 to the same.
 
     The gain is uniform in 1 +- ``strength``, the offset uniform in +- ``strength``: one draw for the picture and a
@@ -98,8 +98,9 @@ def jitter(images: Tensor, strength: float, generator: torch.Generator) -> Tenso
     """
     if strength == 0:
         return images
-    draws = torch.rand((2, len(images), 4, 1, 1), generator=generator, device=images.device, dtype=images.dtype)
-    shifts = (2 * draws - 1) * strength
+    source = images.device if generator is None else generator.device  # the same draws wherever the pictures are
+    draws = torch.rand((2, len(images), 4, 1, 1), generator=generator, device=source, dtype=images.dtype)
+    shifts = (2 * draws.to(images.device) - 1) * strength
     gain, offset = shifts[:, :, :1] + shifts[:, :, 1:] / 3
     return torch.addcmul(offset, images, 1 + gain)
 

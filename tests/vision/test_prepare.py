@@ -91,3 +91,8 @@ def test_jitter_changes_each_picture_a_little_and_repeats_by_seed() -> None:
     shift = (once - images).abs().amax(dim=(1, 2, 3))
     assert shift.min() > 0.01 and shift.max() < 0.3
     assert torch.equal(jitter(images.clone(), 0.0, torch.Generator()), images)
+
+
+def test_jitter_may_be_drawn_elsewhere_than_the_pictures_are() -> None:
+    images = torch.empty((2, 3, 8, 8), device="meta")  # any device but the generator's
+    assert jitter(images, 0.1, torch.Generator()).device.type == "meta"
