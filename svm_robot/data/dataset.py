@@ -130,7 +130,7 @@ def check_finite(rows: tuple[Row, ...], parts: list[Part]) -> None:
         for place in islice(not_finite(name, row["episode_index"], part.get(name)), 10)
     ]
     if found:
-        more = f" and more ({len(found)} found)" if len(found) > 10 else ""
+        more = " and more" if len(found) > 10 else ""
         raise DataError(f"the dataset holds numbers that are not finite: {'; '.join(found[:10])}{more}")
 
 

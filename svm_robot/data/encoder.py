@@ -107,8 +107,9 @@ class VideoEncoder:
 
     def _hand_over(self, item: ImageArray | None) -> None:
         while True:
+            running = self._thread.is_alive()  # asked first: a thread notes its error before it ends
             self._check()
-            if not self._thread.is_alive():
+            if not running:
                 raise DataError(f"the encoder of {self.path.parent.name} is not running")
             try:
                 return self._queue.put(item, timeout=0.2)
