@@ -40,7 +40,6 @@ class Kept:
     start: int
     decisions: int
     outcome: Outcome
-    steps: int
     offline: bool
 
 
@@ -63,11 +62,6 @@ class Replay:
         """Decisions that can be drawn."""
         return self.rows - len(self.episodes)
 
-    @property
-    def steps(self) -> int:
-        """Control steps of all episodes."""
-        return sum(episode.steps for episode in self.episodes)
-
     def add(self, episode: DecisionEpisode) -> bool:
         """Append an episode. False, and nothing is kept, when its outcome trains nothing."""
         if not episode.trains:
@@ -83,13 +77,9 @@ class Replay:
         self.columns["terminal"][self.rows + count - 1] = episode.terminated
         self.columns["episode"][self.rows : self.rows + count + 1] = len(self.episodes)
         self._pools.clear()
-        self.episodes.append(Kept(self.rows, count, episode.outcome, episode.steps, episode.offline))
+        self.episodes.append(Kept(self.rows, count, episode.outcome, episode.offline))
         self.rows += count + 1
         return True
-
-    def sample(self, count: int, generator: torch.Generator, offline_share: float | None = None) -> Sample:
-        """Draw ``count`` decisions with replacement; see ``sample_rows``."""
-        return self.at(self.sample_rows(count, generator, offline_share))
 
     def sample_rows(self, count: int, generator: torch.Generator, offline_share: float | None = None) -> Tensor:
         """(count,) rows drawn with replacement, every decision equally likely.

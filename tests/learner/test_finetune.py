@@ -205,7 +205,8 @@ def test_without_failures_there_is_no_bonus(tmp_path: Path) -> None:
 def test_rewards_believe_a_logit_no_more_than_its_temperature(tmp_path: Path) -> None:
     def rewards(temperature: float) -> torch.Tensor:
         tuner.learner.temperature = temperature
-        sample = tuner.learner.replay.sample(64, torch.Generator().manual_seed(0))
+        replay = tuner.learner.replay
+        sample = replay.at(replay.sample_rows(64, torch.Generator().manual_seed(0)))
         return tuner.learner.rewards(sample) - sample.reward_batch.outcome
 
     tuner = finetuner(tmp_path / "run", steps=400)
