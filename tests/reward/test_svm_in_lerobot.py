@@ -1,12 +1,10 @@
 """LeRobot's own trainer makes a reward from a dataset that we recorded and labelled."""
 
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 from lerobot.datasets import LeRobotDatasetMetadata
+from lerobot_trainer import lerobot_train
 from recordings import record_toy
 
 from svm_robot.data import load_dataset
@@ -18,8 +16,6 @@ from svm_robot.reward.lerobot_dataset import episode_labels
 from svm_robot.reward.modeling_svm import SvmRewardModel
 from svm_robot.reward.score import score_episode, summarise
 from svm_robot.rollout.episode import Outcome
-
-TRAIN = "import lerobot.scripts.lerobot_train as train; train.main()"
 
 
 @pytest.fixture
@@ -56,35 +52,20 @@ def test_a_model_made_for_the_dataset_knows_robot_labels_and_normaliser(recordin
 @pytest.mark.slow
 @pytest.mark.timeout(300)
 def test_lerobot_train_trains_it(recording: Path, tmp_path: Path) -> None:
-    options = {
-        "discover_packages_path": "svm_robot",
-        "reward_model.type": "svm",
-        "reward_model.action": "chunk",
-        "reward_model.chunk": 2,
-        "reward_model.lr": 0.003,
-        "reward_model.device": "cpu",
-        "reward_model.push_to_hub": "false",
-        "dataset.repo_id": "toy",
-        "dataset.root": recording,
-        "dataset.video_backend": "pyav",
-        "output_dir": tmp_path / "run",
-        "steps": 20,
-        "batch_size": 16,
-        "num_workers": 0,
-        "log_freq": 10,
-        "save_freq": 20,
-        "wandb.enable": "false",
-    }
-    done = subprocess.run(
-        [sys.executable, "-c", TRAIN, *(f"--{name}={value}" for name, value in options.items())],
-        env={**os.environ, "OMP_NUM_THREADS": "1", "CUDA_VISIBLE_DEVICES": ""},
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=280,
+    checkpoint = lerobot_train(
+        recording,
+        tmp_path / "run",
+        steps=20,
+        batch_size=16,
+        log_freq=10,
+        reward_model__type="svm",
+        reward_model__action="chunk",
+        reward_model__chunk=2,
+        reward_model__lr=0.003,
+        reward_model__device="cpu",
+        reward_model__push_to_hub="false",
     )
-    assert done.returncode == 0, done.stderr[-3000:]
-    model = load_reward(tmp_path / "run" / "checkpoints" / "last" / "pretrained_model")
+    model = load_reward(checkpoint)
     data = load_dataset(recording)
     summary = summarise([score_episode(model, episode) for episode in data.episodes])
     assert summary["auc_moment"][0] > 0.9  # the labels reached the loss
