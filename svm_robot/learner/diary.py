@@ -48,14 +48,8 @@ class Diary:
         """The unchanged base: ``sampled`` or ``zero`` noise."""
         self._write("baseline", noise=noise, first_seed=first_seed, **counted(result))
 
-    def episode(
-        self, end: EpisodeEnd, own: bool, logits: Sequence[float], after: Sequence[float], seconds: float
-    ) -> None:
-        """One training episode. ``own``: the trained actor acted, not the base.
-
-        ``logits`` are from before f was trained on it, ``after`` are probabilities.
-        """
-        mean = fmean(logits) if logits else None
+    def episode(self, end: EpisodeEnd, own: bool, logits: Sequence[float], seconds: float) -> None:
+        """One training episode. ``own``: the trained actor acted. ``logits`` are from before f was trained on it."""
         self._write(
             "episode",
             episode=self.counters.episode,
@@ -64,9 +58,7 @@ class Diary:
             reason=end.reason,
             steps=end.steps,
             own=own,
-            prequential=mean,
-            mean_logit=mean,
-            mean_probability=fmean(after) if after else None,
+            mean_logit=fmean(logits) if logits else None,
             seconds=seconds,
         )
 

@@ -130,15 +130,14 @@ class Finetuner:
     def _learn(self, end: EpisodeEnd, episode: DecisionEpisode | None, seconds: float) -> None:
         own = self.counters.started  # this episode; the steps below may start the actor
         if episode is None or not episode.trains:
-            self.diary.episode(end, own, [], [], seconds)
+            self.diary.episode(end, own, [], seconds)
             return
-        before = self._take(episode, own)
+        logits = self._take(episode, own)
         if own:
             self._update(self.config.fit_steps, len(episode), None)
         else:
             self._begin_steering(recorded_here=True)
-        after = self.learner.reward.probability(episode.inputs).tolist()
-        self.diary.episode(end, own, before, after, seconds)
+        self.diary.episode(end, own, logits, seconds)
 
     def _take(self, episode: DecisionEpisode, own: bool) -> list[float]:
         """Into D+ or D-, in memory and on disk."""
