@@ -149,6 +149,9 @@ class Console:
             probability = self.live.mean_probability
             score = "none" if probability is None else f"{probability:.2f}"
             text += f" | live score {score}, {p50:.1f}/{p95:.1f} ms (p50/p95)"
+            if self.live.flags:
+                reasons = ", ".join(sorted({flag.reason for flag in self.live.flags}))
+                text += f", {len(self.live.flags)} moments without a score ({reasons})"
         if self.in_place:
             more = tally.episodes < tally.wanted
             print(f"\r\x1b[K{text[: get_terminal_size().columns - 1]}", end="" if more else "\n", flush=True)

@@ -102,11 +102,6 @@ class LiveScore:
         """Nothing to close. The scores of the episode stay readable until the next one begins."""
 
     @property
-    def mean_logit(self) -> float | None:
-        """Mean clipped logit of the episode's good scores [nats]; None without any."""
-        return float(np.mean([score.clipped for score in self.scores])) if self.scores else None
-
-    @property
     def mean_probability(self) -> float | None:
         """Mean calibrated P(success) of the episode's good scores; None without any."""
         return float(np.mean([score.probability for score in self.scores])) if self.scores else None

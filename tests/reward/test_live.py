@@ -106,7 +106,6 @@ def test_a_network_that_says_nan_is_flagged_and_never_passed_on() -> None:
     assert live.newest is None
     assert live.scores == []
     assert {flag.reason for flag in live.flags} == {"not finite"}
-    assert live.mean_logit is None
     assert live.mean_probability is None
 
 
@@ -158,7 +157,7 @@ def test_each_episode_starts_without_the_scores_of_the_last() -> None:
     run(live, ToyPolicy(wrong=True), steps=3)
     assert len(live.scores) == 3
     assert len(live.times_ms) == first + 3
-    assert live.mean_logit == pytest.approx(np.mean([score.clipped for score in live.scores]))
+    assert live.mean_probability == pytest.approx(np.mean([score.probability for score in live.scores]))
 
 
 def test_features_of_the_policy_are_used_instead_of_looking_again() -> None:
