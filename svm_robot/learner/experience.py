@@ -91,7 +91,8 @@ class DecisionCollector:
             self.step_index.append(step.index)
             self.sent.append([])
             if self.inputs.needs_frames:
-                self.frames.append(step.observation.frames)
+                frames = step.observation.frames  # copied: a camera driver may reuse its buffer
+                self.frames.append({role: frame.copy() for role, frame in frames.items()})
         self.sent[-1].append(step.sent)
 
     def on_end(self, end: EpisodeEnd) -> None:

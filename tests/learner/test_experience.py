@@ -1,5 +1,6 @@
 import numpy as np
 import pytest
+import torch
 from learner_toys import CHUNK, MAX_STEPS, NoisePilot, ToySteered, toy_reward
 from toys import ToyEnv, ToyOperator, ToyPolicy
 
@@ -113,6 +114,24 @@ def test_the_clock_is_the_one_the_reward_was_fitted_with() -> None:
     collector, _ = collected(-1.0, max_steps=5, action="none", progress=True, horizon_steps=40)
     assert collector.episode is not None
     assert collector.episode.inputs[:, -1].tolist() == pytest.approx([0.0, 2 / 40, 4 / 40])
+
+
+def test_a_camera_may_reuse_its_buffer() -> None:
+    class Thrifty(ToyEnv):
+        buffer = np.zeros((32, 32, 3), np.uint8)
+
+        def picture(self, height: int, width: int) -> np.ndarray:
+            self.buffer[:] = super().picture(height, width)
+            return self.buffer
+
+    def seen(env: ToyEnv) -> torch.Tensor:
+        policy, reward = ToySteered(Always(-1.0)), toy_reward(cameras={"front": [32, 32], "wrist": [32, 32]})
+        collector = DecisionCollector(policy, RewardInputs(reward, MAX_STEPS))
+        run_episode(env, policy, ToyOperator(env), max_steps=6, seed=1, listeners=[collector])
+        assert collector.episode is not None
+        return collector.episode.inputs
+
+    assert torch.equal(seen(Thrifty()), seen(ToyEnv()))
 
 
 def test_a_chunk_cut_short_holds_its_last_target() -> None:
