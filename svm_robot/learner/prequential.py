@@ -8,7 +8,7 @@ from statistics import fmean
 import numpy as np
 
 from svm_robot.reward.metrics import auc
-from svm_robot.reward.quality import fit_temperature
+from svm_robot.reward.quality import FIRST, fit_temperature
 from svm_robot.rollout import Outcome
 
 RECENT = 60
@@ -17,8 +17,6 @@ OWN = 20
 """Episodes of the policy itself that the visitation gap looks at."""
 ENOUGH = 3
 """Episodes of each outcome before the policy's own experience sets the temperature."""
-FIRST = 5
-"""Early decisions: late ones are easy, so the AUC of the first few is reported beside that of all."""
 
 
 @dataclass(frozen=True)
