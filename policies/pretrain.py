@@ -3,6 +3,7 @@
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
+from math import isfinite
 from typing import Any
 
 import numpy as np
@@ -176,7 +177,7 @@ def tabulate(episodes: Sequence[EpisodeData], policy: SvmFlowPolicy) -> Table:
 
 
 def _train(policy: SvmFlowPolicy, table: Table, config: PretrainConfig, watch: Watch) -> list[float]:
-    """The loop: random rows, one loss, one step; returns the loss of every step."""
+    """The loop: random rows, one loss, one step; returns the loss of every step, all of them finite."""
     device = table.state.device
     generator = torch.Generator(device).manual_seed(config.seed)
     optimiser = torch.optim.AdamW(policy.parameters(), lr=config.lr, weight_decay=config.weight_decay, fused=True)
@@ -191,6 +192,8 @@ def _train(policy: SvmFlowPolicy, table: Table, config: PretrainConfig, watch: W
         optimiser.step()
         schedule.step()
         losses.append(loss.item())
+        if not isfinite(losses[-1]):
+            raise DataError(f"the loss is {losses[-1]} after {step + 1} steps; a smaller learning rate may help")
         watch(step + 1, losses[-1])
     policy.eval()
     return losses

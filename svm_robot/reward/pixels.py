@@ -17,6 +17,8 @@ from svm_robot.vision.prepare import jitter, prepare, to_float
 
 PAD = 4
 """Random shift: pictures move by up to this many pixels. Source: Kostrikov et al., DrQ, arXiv:2004.13649."""
+LEARNING_RATE = 1e-3
+"""Of encoder and head together; the head alone goes on with the smaller one in its configuration."""
 
 
 def random_shift(images: Tensor, generator: torch.Generator, pad: int = PAD) -> Tensor:
@@ -36,8 +38,8 @@ def train_pixels(
     batch: int = 64,
     seed: int = 0,
     progress: Callable[[int], object] = lambda _: None,
-) -> float:
-    """Train encoder and head end to end on balanced batches; returns the mean loss of the last tenth [nats]."""
+) -> None:
+    """Train encoder and head end to end on balanced batches. Raises ``DataError`` when the loss stops being finite."""
     if model.encoder is None:
         raise DataError("a reward without cameras has no encoder to train")
     device = model.state_mean.device
@@ -47,9 +49,9 @@ def train_pixels(
     success = np.repeat([e.outcome is Outcome.SUCCESS for e, _ in moments], [len(rows) for _, rows in moments])
     plus, minus = (torch.from_numpy(np.flatnonzero(success == value)) for value in (True, False))
     label = torch.cat([torch.ones(batch // 2), torch.zeros(batch // 2)]).to(device)
-    optimizer = torch.optim.Adam(model.get_optim_params(), lr=1e-3)
+    optimizer = torch.optim.Adam(model.get_optim_params(), lr=LEARNING_RATE)
     generator = torch.Generator().manual_seed(seed)
-    losses = []
+    total = torch.zeros((), device=device)
     for step in range(steps):
         a, b = draw_balanced(len(plus), len(minus), batch, generator)
         rows = torch.cat([plus[a], minus[b]])
@@ -61,9 +63,10 @@ def train_pixels(
         optimizer.zero_grad(set_to_none=True)
         loss.backward()  # type: ignore[no-untyped-call]
         optimizer.step()
-        losses.append(float(loss.detach()))
+        total += loss.detach()
         progress(step)
-    return float(np.mean(losses[-max(1, steps // 10) :]))
+    if not torch.isfinite(total):
+        raise DataError("the loss of the discriminator and its encoder stopped being finite; fit with fewer steps")
 
 
 def _pictures(model: SvmRewardModel, moments: Sequence[tuple[EpisodeData, Rows]]) -> dict[str, list[Tensor]]:

@@ -10,7 +10,8 @@ from reward_episodes import SIZE, dataset, episode
 from svm_robot.errors import CheckpointError, ConfigError, DataError
 from svm_robot.reward.fit import FitOptions, fit_reward, new_config
 from svm_robot.reward.metrics import Interval
-from svm_robot.reward.pixels import random_shift
+from svm_robot.reward.modeling_svm import SvmRewardModel
+from svm_robot.reward.pixels import random_shift, train_pixels
 from svm_robot.reward.quality import Quality, cross_fitted, fit_temperature
 from svm_robot.rollout.episode import Outcome
 from svm_robot.vision.encoder import PixelEncoder, fingerprint
@@ -168,6 +169,14 @@ def test_random_shift_moves_pictures_and_keeps_their_colours() -> None:
     assert not torch.equal(moved, images)
     assert set(moved.flatten().tolist()) <= set(images.flatten().tolist())
     assert torch.equal(random_shift(images, torch.Generator(), pad=0), images)
+
+
+def test_a_loss_that_is_not_finite_is_an_error() -> None:
+    data = dataset(2, 2, steps=4)
+    model = SvmRewardModel(new_config(data, "none", device="cpu"))
+    torch.nn.init.constant_(model.head[-1].bias, float("nan"))
+    with pytest.raises(DataError, match="stopped being finite"):
+        train_pixels(model, data.episodes, steps=1, batch=4)
 
 
 def test_an_episode_without_pictures_is_named() -> None:
