@@ -193,7 +193,9 @@ def _train(policy: SvmFlowPolicy, table: Table, config: PretrainConfig, watch: W
         schedule.step()
         losses.append(loss.item())
         if not isfinite(losses[-1]):
-            raise DataError(f"the loss is {losses[-1]} after {step + 1} steps; values far from all others in the recording do that")
+            raise DataError(
+                f"the loss is {losses[-1]} after {step + 1} steps; values far from all others in the recording do that"
+            )
         watch(step + 1, losses[-1])
     policy.eval()
     return losses
