@@ -100,13 +100,14 @@ def _episode(
     journal.write(
         "discriminator", env_steps=steps, loss=0.3 * exp(-3 * share) + 0.02,
         auc_recent=None if episode < 5 else 0.98 - 0.12 * exp(-4 * share) + 0.01 * float(rng.normal()),
+        auc_recent_first=None if episode < 5 else 0.7,
         mean_logit_success=5 + 5 * share, mean_logit_failure=-9 - 8 * share,
         visitation_gap_nats=-6 + 14 * made.curve.at(steps) + 0.4 * float(rng.normal()),
     )  # fmt: skip
     journal.write(
         "learner", env_steps=steps, updates=120 * (episode + 1), critic_loss=2 * exp(-2 * share) + 0.3,
         q_mean=-16 + 8 * share, entropy=8 * exp(-share), alpha=0.1 * exp(-2 * share), kl_nats=3 + 9 * share,
-        reward_mean=-1.0 + 0.6 * share, updates_per_s=420.0,
+        reward_mean=-1.0 + 0.6 * share, updates_per_s=420.0, temperature=4 - 1.5 * share,
     )  # fmt: skip
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from math import isfinite
+from math import isfinite, nan
 from statistics import fmean
 
 from matplotlib.figure import Figure
@@ -11,7 +11,7 @@ from svm_robot.report import charts, health
 from svm_robot.report.collect import Comparison
 from svm_robot.report.episode_chart import episode_chart
 from svm_robot.report.examples import Example
-from svm_robot.report.runs import Run
+from svm_robot.report.runs import DiscriminatorPoint, LearnerPoint, Run
 from svm_robot.report.style import svg_uri
 from svm_robot.report.verdict import speed
 from svm_robot.report.words import capital, percent, signed, spoken, thousands, title
@@ -39,7 +39,7 @@ def panels(
             "Can the discriminator tell success from failure?",
             health.discriminator_chart(comparison),
             DISCRIMINATOR,
-            _each(comparison, "AUC over the last episodes", _last_auc),
+            _discriminator(comparison),
         ),
         _panel("Visitation gap", health.gap_chart(comparison), GAP, _gap(comparison)),
         _panel("Length of episodes", charts.length_chart(comparison), LENGTH, _length(comparison)),
@@ -68,7 +68,9 @@ EPISODE = (
 )
 DISCRIMINATOR = (
     "Left: each new episode is scored BEFORE anything is trained on it; 1 means every success scored above every "
-    "failure, 0.5 is guessing. Right: how far apart the two kinds of episode lie."
+    "failure, 0.5 is guessing. Late moments are easy, so the AUC of the first decisions is told too. Right: how far "
+    "apart the two kinds of episode lie. A discriminator is surer than it is right: its logit is divided by the "
+    "temperature before it becomes reward, so at a temperature of 3 a logit of 3 nats counts as 1."
 )
 GAP = (
     "The mean logit over the policy's own recent episodes. It estimates how much nearer to the successes than to the "
@@ -147,8 +149,20 @@ def _kl(comparison: Comparison) -> str:
     )
 
 
-def _last_auc(run: Run) -> float:
-    return next((p.auc_recent for p in reversed(run.discriminator) if isfinite(p.auc_recent)), float("nan"))
+def _discriminator(comparison: Comparison) -> str:
+    def temperature(run: Run) -> float:
+        return _last(run.learner, "temperature") if run.shaping != "outcome" else nan  # that reward reads no logit
+
+    every = _each(comparison, "AUC over the last episodes", lambda run: _last(run.discriminator, "auc_recent"))
+    early = _each(comparison, "Their first decisions alone", lambda run: _last(run.discriminator, "auc_recent_first"))
+    if all(run.shaping == "outcome" for run in comparison.runs):
+        return f"{every} {early}"
+    return f"{every} {early} {_each(comparison, 'Temperature at the end', temperature)}"
+
+
+def _last(points: Sequence[DiscriminatorPoint | LearnerPoint], name: str) -> float:
+    """The newest figure of this name that was measured."""
+    return next((value for value in (getattr(p, name) for p in reversed(points)) if isfinite(value)), nan)
 
 
 def _each(

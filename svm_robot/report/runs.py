@@ -63,6 +63,8 @@ class DiscriminatorPoint:
     loss: float
     auc_recent: float
     """Prequential: each episode scored before it was trained on; over the last 60."""
+    auc_recent_first: float
+    """The same for the first few decisions of each episode, the hard ones."""
     mean_logit_success: float
     mean_logit_failure: float
     visitation_gap_nats: float
@@ -79,6 +81,8 @@ class LearnerPoint:
     alpha: float
     kl_nats: float
     reward_mean: float
+    temperature: float
+    """What the logit was divided by before it became reward."""
     updates_per_s: float
 
 
