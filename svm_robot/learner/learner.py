@@ -38,7 +38,7 @@ class Learner:
         self.sac = Sac(vector_dim, latent_dim, config.sac, self.critic_start, config.seed)
         self.generator = torch.Generator().manual_seed(config.seed)
         self.prequential = Prequential()
-        self.temperature = 1.0
+        self.held_out_temperature = reward.config.temperature
 
     @property
     def warm(self) -> bool:
@@ -79,6 +79,16 @@ class Learner:
         """(B, m) -> (B,) logit of the newest f, no surer than its predictions have turned out to be [nats]."""
         return self.logits(inputs) / self.temperature
 
+    @property
+    def temperature(self) -> float:
+        """What a logit is divided by before it becomes reward; 1 without ``calibrate``."""
+        return self.reward.config.temperature if self.config.calibrate else 1.0
+
+    def calibrate(self) -> None:
+        """Take the temperature anew. It is the reward's own, so that every P(success) shown is calibrated by it too."""
+        if self.config.calibrate:
+            self.reward.config.temperature = self.prequential.temperature(self.held_out_temperature)
+
     def fit(self, steps: int) -> dict[str, float]:
         """Discriminator steps on D+ against D-; nothing to report while one of them is empty."""
         if not self.has_both:
@@ -88,8 +98,7 @@ class Learner:
 
     def improve(self, decisions: int, at_most: int | None = None) -> dict[str, float]:
         """Policy steps for so many new decisions, and the numbers that tell how it goes."""
-        if self.config.calibrate:
-            self.temperature = self.prequential.temperature(self.reward.config.temperature)
+        self.calibrate()
         updates = ceil(self.config.updates_per_decision * decisions)
         numbers = train_policy(
             self.sac,
@@ -127,3 +136,4 @@ class Learner:
         self.discriminator.load_state_dict(state["discriminator"])
         self.generator.set_state(state["generator"])
         self.prequential = Prequential(Scored(*scored) for scored in state["scored"])
+        self.calibrate()

@@ -204,7 +204,7 @@ def test_without_failures_there_is_no_bonus(tmp_path: Path) -> None:
 
 def test_rewards_believe_a_logit_no_more_than_its_temperature(tmp_path: Path) -> None:
     def rewards(temperature: float) -> torch.Tensor:
-        tuner.learner.temperature = temperature
+        tuner.learner.reward.config.temperature = temperature
         replay = tuner.learner.replay
         sample = replay.at(replay.sample_rows(64, torch.Generator().manual_seed(0)))
         return tuner.learner.rewards(sample) - sample.reward_batch.outcome
@@ -216,6 +216,18 @@ def test_rewards_believe_a_logit_no_more_than_its_temperature(tmp_path: Path) ->
     assert torch.allclose(rewards(80.0), rewards(40.0) / 2, atol=1e-6)
     temperatures = [event["temperature"] for event in read_journal(tmp_path / "run", "learner")]
     assert all(temperature >= 1 for temperature in temperatures)
+
+
+def test_a_resumed_run_goes_on_with_the_temperature_it_had(tmp_path: Path) -> None:
+    tuner = finetuner(tmp_path / "run", steps=400)
+    tuner.prepare()
+    tuner.run()
+    asked = tuner.learner.prequential.temperature(tuner.learner.held_out_temperature)
+    again = finetuner(tmp_path / "run", steps=500)
+    again.prepare(resume=True)
+    assert again.learner.reward.config.temperature == asked
+    raw = finetuner(tmp_path / "raw", steps=400, calibrate=False)
+    assert raw.learner.temperature == 1.0
 
 
 def test_unsure_and_aborted_episodes_train_nothing(tmp_path: Path) -> None:
