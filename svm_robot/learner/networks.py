@@ -45,7 +45,7 @@ class Actor(nn.Module):
 
     LOG_STD_RANGE = (-5.0, 2.0)
 
-    def __init__(self, inputs: int, latent: int, hidden: int = 128, bound: float = 1.5) -> None:
+    def __init__(self, inputs: int, latent: int, hidden: int = 128, *, bound: float) -> None:
         super().__init__()
         self.inputs, self.latent, self.hidden, self.bound = inputs, latent, hidden, bound
         self.body = nn.Sequential(

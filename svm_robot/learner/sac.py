@@ -82,7 +82,7 @@ class Sac:
         self.config = config
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(seed)
-            self.actor = Actor(inputs, latent, config.hidden, config.bound)
+            self.actor = Actor(inputs, latent, config.hidden, bound=config.bound)
             self.critics = CriticEnsemble(inputs + latent, config.critics, config.hidden, critic_bias)
         self.targets = copy.deepcopy(self.critics).requires_grad_(False)
         self.log_alpha = torch.tensor(config.alpha).log().requires_grad_()

@@ -36,7 +36,7 @@ POLICIES = {
     "toy": Row(lambda env: toys.ToyPolicy(), latent_dim=2),
     "flow, sampled": Row(lambda env: SteeredPolicy(tiny_flow(), GaussianPilot(6, 1.5), 40)),
     "flow, zero noise": Row(lambda env: SteeredPolicy(tiny_flow(), ZeroPilot(6), 40)),
-    "flow, actor": Row(lambda env: SteeredPolicy(tiny_flow(), ActorPilot(Actor(67, 6, 8), True, 40), 40)),
+    "flow, actor": Row(lambda env: SteeredPolicy(tiny_flow(), ActorPilot(Actor(67, 6, 8, bound=1.5), True, 40), 40)),
     "script": Row(lambda env: ScriptedExpert(env.world, 1.0, seed=0), virtual, latent_dim=None),
 }
 

@@ -112,7 +112,7 @@ def test_evaluate_takes_the_finetuned_pilot_that_lies_beside_the_policy(
     rig: Path, policy: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     flow = load_flow(policy)
-    save_pilot(policy, Actor(flow.vector_size, flow.config.latent_dim, 8), 33)
+    save_pilot(policy, Actor(flow.vector_size, flow.config.latent_dim, 8, bound=1.5), 33)
     used = []
     monkeypatch.setattr(
         "svm_robot.learner.pilot.ActorPilot.__call__", lambda self, vector: used.append(1) or vector[:12]
@@ -160,6 +160,6 @@ def test_a_finetuned_pilot_keeps_its_own_clock(policy: Path) -> None:
     from svm_robot.scripts.evaluate import steered
 
     flow = load_flow(policy)
-    save_pilot(policy, Actor(flow.vector_size, flow.config.latent_dim, 8), 33)
+    save_pilot(policy, Actor(flow.vector_size, flow.config.latent_dim, 8, bound=1.5), 33)
     assert steered(flow, "auto", max_steps=99, folder=policy).horizon_steps == 33
     assert steered(flow, "zero", max_steps=99, folder=policy).horizon_steps == 99
