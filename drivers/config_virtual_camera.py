@@ -4,6 +4,8 @@ from dataclasses import dataclass
 
 from lerobot.cameras import CameraConfig
 
+from svm_robot.errors import ConfigError
+
 
 @CameraConfig.register_subclass("virtual")
 @dataclass(kw_only=True)
@@ -15,3 +17,9 @@ class VirtualCameraConfig(CameraConfig):
     height: int | None = 64  # pixels
     cell: str = ""  # folder of a running cell, as `svm-robot virtual` prints it (only for LeRobot's own commands)
     role: str = ""  # which camera of that cell: front or wrist (only for LeRobot's own commands)
+
+    def __post_init__(self) -> None:
+        for name in ("fps", "width", "height"):
+            value = getattr(self, name)
+            if not (value or 0) > 0:
+                raise ConfigError(f"{name} of a virtual camera is {value}; it must be above 0")

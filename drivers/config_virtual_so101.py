@@ -26,7 +26,7 @@ class VirtualSO101Config(RobotConfig):
     """An SO-101-like arm in a MuJoCo world."""
 
     link: str = "wire"  # wire: real time, over a serial port; lockstep: as fast as the computer goes
-    task: str = "place"  # what lies on the table and what counts as success (see docs: tasks of the virtual robot)
+    task: str = "place"  # what lies on the table and what counts as success: place, lift or two (two cubes)
     disturbance: Disturbance = field(default_factory=Disturbance)  # slip, delay and noise; all off by default
     cameras: dict[str, CameraConfig] = field(default_factory=two_cameras)  # role (front, wrist): {type: virtual, ...}
     emulate_wire_time: bool = False  # wire only: replies take as long as on a real 1 Mbaud bus

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from svm_robot.drivers.camera_frames import camera_sizes, timed_frame
 from svm_robot.drivers.clock import Clock
 from svm_robot.drivers.observation import Applied, Observation, Spec
 from svm_robot.drivers.safety import Safety, SafetyConfig
@@ -73,11 +74,11 @@ class RigEnv:
         """``limits``: joint key -> (lower, upper) in robot units; ``reset_scene``: what a virtual cell does by itself.
 
         Raises ``ConfigError`` when the robot has no joint positions, when a joint has no range (neither in ``limits``
-        nor under ``safety.limits``), or when the start pose names a joint it does not have.
+        nor under ``safety.limits``), when the start pose names a joint it does not have, or when a camera gives depth.
         """
         self.robot, self.clock = robot, clock
         joints = tuple(key for key, kind in robot.action_features.items() if key.endswith(".pos") and kind is float)
-        cameras = {key: shape[:2] for key, shape in robot.observation_features.items() if isinstance(shape, tuple)}
+        cameras = camera_sizes(robot.observation_features)
         self.spec = Spec(robot.robot_type, joints, cameras, rate_hz)
         self.start = start or StartPose()
         self._check({*limits, *safety.limits})
@@ -114,7 +115,7 @@ class RigEnv:
         pictures: dict[str, ImageArray] = {}
         times: dict[str, float] = {}
         for role in self.spec.cameras if frames else ():
-            pictures[role], times[role] = timed_frame(self.robot.cameras.get(role), raw[role], now)
+            pictures[role], times[role] = timed_frame(self._camera(role), raw[role], now)
             self._check_age(role, self.clock.now_s() - times[role])
         return Observation(self._state(raw), now, pictures, times)
 
@@ -133,13 +134,21 @@ class RigEnv:
         return Applied(sent, limited.clipped or bool(np.any(sent != limited.sent)))
 
     def close(self) -> None:
-        """Torque off, then disconnect; every part is tried and the first error is raised."""
+        """Torque off, then disconnect; every part is tried. Raises ``DeviceError`` that names all that failed."""
         if self._closed:
             return
         self._closed = True
         failures = shut_down(self.robot)
         if failures:
-            raise DeviceError(f"while switching the robot off: {failures[0]}") from failures[0]
+            told = "; ".join(dict.fromkeys(map(str, failures)))  # a dead motor fails alone and in the disconnection
+            raise DeviceError(
+                f"while switching the robot off: {told}; cut its power if a motor still holds"
+            ) from failures[0]
+
+    @property
+    def untimed_cameras(self) -> list[str]:
+        """Roles of cameras that tell no capture time: their pictures count as taken when they are read, so as fresh."""
+        return [role for role in self.spec.cameras if not hasattr(self._camera(role), "latest_timestamp")]
 
     def statistics(self) -> RigStatistics:
         """How well the loop kept time so far."""
@@ -183,6 +192,10 @@ class RigEnv:
             raise DeviceError(f"{self.spec.robot_type} does not answer: {error}; check cable and power") from error
         return raw, self.clock.now_s()
 
+    def _camera(self, role: str) -> Any:
+        """The object behind a role; None where the robot keeps its cameras elsewhere (some two-armed ones do)."""
+        return getattr(self.robot, "cameras", {}).get(role)
+
     def _state(self, raw: Mapping[str, Any]) -> FloatArray:
         return np.array([raw[joint] for joint in self.spec.joints], np.float32)
 
@@ -223,17 +236,3 @@ class RigEnv:
             f"{self.spec.joints[worst]} stopped {away[worst]:.1f} away from its start position; "
             "is something in its way, or its motor off?"
         )
-
-
-def timed_frame(camera: Any, frame: ImageArray, read_s: float) -> tuple[ImageArray, float]:
-    """A frame with its capture time [s].
-
-    LeRobot's threaded cameras keep frame and time together under a lock; taking both there keeps them a pair. A camera
-    that tells no time gets that of the reading.
-    """
-    lock = getattr(camera, "frame_lock", None)
-    if lock is not None and getattr(camera, "latest_timestamp", None) is not None:
-        with lock:
-            return camera.latest_frame, float(camera.latest_timestamp)
-    time_s = getattr(camera, "latest_timestamp", None)
-    return frame, float(time_s) if time_s is not None else read_s

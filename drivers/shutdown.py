@@ -15,7 +15,7 @@ def shut_down(robot: Any) -> list[Exception]:
     bus = _open_bus(robot)
     if bus is not None and getattr(robot.config, "disable_torque_on_disconnect", True):
         for motor in bus.motors:
-            _attempt(partial(bus.disable_torque, motor, num_retry=2), failures)
+            _attempt(partial(_limp, bus, motor), failures)
     if robot.is_connected:
         _attempt(robot.disconnect, failures)
     for camera in getattr(robot, "cameras", {}).values():
@@ -33,6 +33,14 @@ def _open_bus(robot: Any) -> Any:
     except (AttributeError, ConnectionError):
         return None
     return bus if bus.is_connected else None
+
+
+def _limp(bus: Any, motor: str) -> None:
+    """Torque off. A packet that a Ctrl-C cut short leaves the port marked as busy, and every later one is refused."""
+    port = getattr(bus, "port_handler", None)
+    if port is not None:
+        port.is_using = False
+    bus.disable_torque(motor, num_retry=2)
 
 
 def _attempt(action: Callable[[], Any], failures: list[Exception], patient: bool = True) -> None:

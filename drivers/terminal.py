@@ -77,7 +77,11 @@ class TerminalOperator:
             atexit.unregister(self.close)
 
     def begin(self, episode: int) -> None:
-        """Wait until the person is ready: Enter starts the episode, ``q`` says that it shall not begin."""
+        """Wait until the person is ready: Enter starts the episode, ``q`` says that it shall not begin.
+
+        An Enter from before the question counts for nothing: it would move the arm while hands are in the scene.
+        """
+        self._pressed(0.0)
         if self._stop:
             return
         self._say(f"episode {episode}: prepare the scene, then press Enter (q stops). During it: {HELP}")
@@ -85,11 +89,7 @@ class TerminalOperator:
 
     def poll(self, step: object) -> str | None:
         """The verdict whose key was pressed since the last call, or None; never waits."""
-        for key in self._pressed(0.0):
-            if key in VERDICTS:
-                return VERDICTS[key]
-            self._note_stop(key)
-        return None
+        return next((VERDICTS[key] for key in self._pressed(0.0) if key in VERDICTS), None)
 
     def outcome(self) -> str:
         """Ask, and wait for an answer."""
@@ -103,16 +103,11 @@ class TerminalOperator:
     def _wait_for(self, wanted: set[str]) -> str:
         while True:
             for key in self._pressed(None):
-                self._note_stop(key)
                 if key in wanted:
                     return key
 
-    def _note_stop(self, key: str) -> None:
-        if key == STOP and not self._stop:
-            self._stop = True
-            self._say("stopping after this episode")
-
     def _pressed(self, timeout_s: float | None) -> list[str]:
+        """What was typed since the last call; waits up to ``timeout_s`` (None: for ever). A ``q`` among it is noted."""
         if self._saved is None:
             raise DeviceError("the terminal is not open; use TerminalOperator in a with block")
         if not select.select([self.keys], [], [], timeout_s)[0]:
@@ -123,7 +118,11 @@ class TerminalOperator:
             data = b""
         if not data:
             raise DeviceError("the terminal is gone (connection lost?); the episode cannot be labelled")
-        return self._reader.feed(data, time.monotonic())
+        keys = self._reader.feed(data, time.monotonic())
+        if STOP in keys and not self._stop:  # also behind a verdict: "sq" typed at once
+            self._stop = True
+            self._say("stopping after this episode")
+        return keys
 
     def _say(self, text: str) -> None:
         print(text, file=self.screen, flush=True)

@@ -1,45 +1,32 @@
 """Where a rig file becomes objects: the environment, its judge, its scripted operator, its teleoperator."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from functools import partial
+from typing import TYPE_CHECKING
 
 from svm_robot.drivers.config_virtual_so101 import VirtualSO101Config
 from svm_robot.drivers.rig import RigConfig
-from svm_robot.errors import ConfigError
+from svm_robot.errors import ConfigError, DeviceError
 from svm_robot.rollout import Env, Operator, Policy
-from svm_robot.rollout.env import ImageArray
 from svm_robot.scripts.cli import warn
 
 if TYPE_CHECKING:
-    from svm_robot.drivers.rig_env import RigStatistics
+    from svm_robot.drivers.rig_env import RigEnv, RigStatistics
     from svm_robot.drivers.virtual.cell import VirtualCell
+    from svm_robot.drivers.virtual.judge import Judged
 
 SLOW = 0.05
 """A larger share of lost time is worth telling."""
-
-
-class Truth(Protocol):
-    """What a virtual world can be asked and a real one cannot."""
-
-    def succeeded(self) -> bool:
-        """True when the task is done right now."""
-
-    def privileged(self) -> Mapping[str, Any]:
-        """Object poses: for the scripted operator and for audits, never for a policy."""
-
-    def film(self) -> ImageArray:
-        """(H, W, 3) RGB from a camera beside the table."""
 
 
 @dataclass(frozen=True)
 class Cell:
     """An open rig. ``truth`` is None where only a person can tell how an episode went."""
 
-    rig: RigConfig
     env: Env
-    truth: Truth | None
+    truth: "Judged | None"
     _expert: Callable[[int], Policy] | None
     _teleop: Callable[[], Policy]
 
@@ -61,12 +48,6 @@ class Cell:
         """The rig's leader arm or other teleoperator, connected. Closed together with the cell."""
         return self._teleop()
 
-    def film(self) -> ImageArray:
-        """(H, W, 3) RGB of the whole scene. Raises ``ConfigError`` on a real robot."""
-        if self.truth is None:
-            raise ConfigError("a real robot has no film camera; only the virtual robot has one")
-        return self.truth.film()
-
 
 @contextmanager
 def open_cell(rig: RigConfig, *, clumsiness: float = 1.0) -> Iterator[Cell]:
@@ -87,7 +68,6 @@ def _open_lockstep(rig: RigConfig, robot: VirtualSO101Config, clumsiness: float,
     from svm_robot.drivers.virtual.world import World
 
     world = World(robot.task, robot.disturbance, robot.camera_sizes, seed=rig.seed)
-    stack.callback(world.close)
     env = LockstepEnv(world, rate_hz=rig.rate_hz, safety=rig.safety, robot_type=robot.type)
     stack.callback(env.close)
 
@@ -97,7 +77,7 @@ def _open_lockstep(rig: RigConfig, robot: VirtualSO101Config, clumsiness: float,
     def teleop() -> Policy:
         raise ConfigError("teleoperation needs real time; set robot.link to wire")
 
-    return Cell(rig, env, world, expert, teleop)
+    return Cell(env, world, expert, teleop)
 
 
 def _open_robot(rig: RigConfig, clumsiness: float, stack: ExitStack) -> Cell:
@@ -113,7 +93,7 @@ def _open_robot(rig: RigConfig, clumsiness: float, stack: ExitStack) -> Cell:
 
     robot = make_robot_from_config(rig.robot)
     # a Ctrl-C while it connects, or limits that do not fit, must not leave torque on
-    stack.callback(lambda: _tell_failures(shut_down(robot)))
+    stack.callback(lambda: _tell_failures("robot", shut_down(robot)))
     connect(robot, "robot")
     virtual = robot.cell if isinstance(robot, VirtualSO101) else None
     env = RigEnv(
@@ -126,8 +106,10 @@ def _open_robot(rig: RigConfig, clumsiness: float, stack: ExitStack) -> Cell:
         start=StartPose(rig.start_pose or {}, rig.start_speed),
         reset_scene=virtual.reset if virtual else None,
     )
-    stack.callback(env.close)
+    stack.push(partial(_close, env))
     stack.callback(lambda: _tell_timing(env.statistics()))
+    for role in env.untimed_cameras:
+        warn(f"camera '{role}' tells no capture time: its pictures always count as fresh, even frozen ones")
     if virtual is not None:
         stack.callback(_tell_slowness, virtual)
 
@@ -135,17 +117,18 @@ def _open_robot(rig: RigConfig, clumsiness: float, stack: ExitStack) -> Cell:
         return _open_teleop(rig, env.spec.joints, stack)
 
     if virtual is None:
-        return Cell(rig, env, None, None, teleop)
+        return Cell(env, None, None, teleop)
 
     from svm_robot.drivers.virtual.expert import ScriptedExpert
 
-    return Cell(rig, env, virtual, lambda seed: ScriptedExpert(virtual, clumsiness, seed), teleop)
+    return Cell(env, virtual, lambda seed: ScriptedExpert(virtual, clumsiness, seed), teleop)
 
 
 def _open_teleop(rig: RigConfig, joints: tuple[str, ...], stack: ExitStack) -> Policy:
     from lerobot.teleoperators import make_teleoperator_from_config
 
     from svm_robot.drivers.connect import connect
+    from svm_robot.drivers.shutdown import shut_down
     from svm_robot.drivers.teleop import TeleopPolicy
 
     if rig.teleop is None:
@@ -155,14 +138,24 @@ def _open_teleop(rig: RigConfig, joints: tuple[str, ...], stack: ExitStack) -> P
     teleoperator = make_teleoperator_from_config(rig.teleop)
     degrees = True if isinstance(rig.robot, VirtualSO101Config) else getattr(rig.robot, "use_degrees", None)
     policy = TeleopPolicy(teleoperator, joints, degrees)
+    stack.callback(lambda: _tell_failures("teleoperator", shut_down(teleoperator)))
     connect(teleoperator, "teleop")
-    stack.callback(teleoperator.disconnect)
     return policy
 
 
-def _tell_failures(failures: Sequence[Exception]) -> None:
-    for failure in failures:
-        warn(f"while switching the robot off: {failure}; cut its power if a motor still holds")
+def _close(env: "RigEnv", kind: object, error: BaseException | None, trace: object) -> None:
+    """What ended the session stays the error that is shown; a shutdown that fails then comes on top of it."""
+    try:
+        env.close()
+    except DeviceError as failure:
+        if error is None:
+            raise
+        warn(str(failure))
+
+
+def _tell_failures(what: str, failures: Sequence[Exception]) -> None:
+    for failure in dict.fromkeys(map(str, failures)):
+        warn(f"while switching the {what} off: {failure}; cut its power if a motor still holds")
 
 
 def _tell_timing(statistics: "RigStatistics") -> None:

@@ -12,14 +12,10 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 from svm_robot.drivers.virtual.arm import calibration
 from svm_robot.drivers.virtual.bus import WireFaults
 from svm_robot.drivers.virtual.cell_options import CellOptions
-from svm_robot.drivers.virtual.frames import Frame, FrameReader
-from svm_robot.errors import ConfigError, DeviceError
+from svm_robot.errors import DeviceError
 
 SERVER = "svm_robot.drivers.virtual.cell_server"
 START_TIMEOUT_S = 60.0
@@ -44,7 +40,6 @@ class VirtualCell:
         """Where the cameras' shared memory and the arm's calibration lie while open."""
         self._process: subprocess.Popen[bytes] | None = None
         self._channel: socket.socket | None = None
-        self._readers: dict[str, FrameReader] = {}
 
     def open(self) -> None:
         """Start; returns when the port answers and every camera has a picture. Raises ``DeviceError`` with why not."""
@@ -67,7 +62,6 @@ class VirtualCell:
         try:
             self.port = self._receive(START_TIMEOUT_S)["port"]
             (self.folder / f"{CALIBRATION_ID}.json").write_text(json.dumps(calibration()))
-            self._readers = {role: FrameReader(self.folder / role) for role in self.options.sizes}
         except BaseException:
             self.close()
             raise
@@ -75,9 +69,6 @@ class VirtualCell:
     def close(self) -> None:
         """End the process within a few seconds, however it is."""
         process, self._process = self._process, None
-        for reader in self._readers.values():
-            reader.close()
-        self._readers = {}
         if self._channel is not None:
             self._channel.close()  # the child reads this as: end
             self._channel = None
@@ -104,32 +95,15 @@ class VirtualCell:
         values: dict[str, Any] = self._ask("privileged")
         return values
 
-    def film(self) -> NDArray[np.uint8]:
-        """(720, 960, 3) RGB for people. The world stands still meanwhile, about .2 s."""
-        name = self._ask("film")
-        assert self.folder is not None
-        picture: NDArray[np.uint8] = np.load(self.folder / name)
-        return picture
-
     def faults(self, faults: WireFaults) -> None:
         """From now on these go wrong on the wire, and no others. Raises ``DeviceError`` for an unknown servo."""
         self._ask("faults", **asdict(faults))
 
     def status(self) -> dict[str, Any]:
-        """``real_time_factor`` (1 unless this machine is too slow), ``lost_s`` of ``running_s``, ``packets`` by
-        instruction, ``discarded_bytes``, ``torque`` by servo."""
+        """``lost_s`` of ``running_s`` (this machine was too slow), ``packets`` by instruction, ``discarded_bytes``,
+        ``torque`` by servo."""
         values: dict[str, Any] = self._ask("status")
         return values
-
-    def latest(self, role: str) -> Frame:
-        """The newest frame of a camera with its capture time and number. Raises ``ConfigError`` for an unknown role."""
-        if self._process is None:
-            raise DeviceError("the virtual cell is closed")
-        if role not in self._readers:
-            raise ConfigError(f"no camera '{role}' in this cell; its cameras are: {', '.join(self._readers)}")
-        frame = self._readers[role].latest()
-        assert frame is not None, "open() returned before the first picture"
-        return frame
 
     def _ask(self, do: str, **values: Any) -> Any:
         if self._channel is None:

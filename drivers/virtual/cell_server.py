@@ -17,8 +17,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from svm_robot.drivers.virtual.arm import ServoedArm, factory_servos
 from svm_robot.drivers.virtual.bus import Bus, WireFaults
 from svm_robot.drivers.virtual.cell_options import CellOptions
@@ -50,10 +48,10 @@ class _Camera:
 
 
 class CellServer:
-    """Runs until the parent says close or is gone."""
+    """Runs until the parent is gone or closes the channel."""
 
     def __init__(self, options: CellOptions, folder: Path, channel: socket.socket) -> None:
-        self.folder, self.channel = folder, channel
+        self.channel = channel
         self.world = World(options.task, options.disturbance, options.sizes, options.seed)
         self.bus = Bus(factory_servos())
         self.arm = ServoedArm(self.world, self.bus)
@@ -65,10 +63,8 @@ class CellServer:
             "reset": self.reset,
             "succeeded": self.world.succeeded,
             "privileged": self.world.privileged,
-            "film": self.film,
             "faults": self.faults,
             "status": self.status,
-            "close": self.stop,
         }
 
     def run(self) -> None:
@@ -104,7 +100,7 @@ class CellServer:
         """One request of the parent, one line each way."""
         line = _read_line(self.channel)
         if not line:
-            self.running = False  # the parent is gone
+            self.running = False  # the parent is gone, or done with us
             return
         request = json.loads(line)
         try:
@@ -129,12 +125,6 @@ class CellServer:
         for camera in self.cameras:
             camera.shoot(now)
 
-    def film(self) -> str:
-        """A picture for people; too large for the channel, so it goes through a file. Costs .2 s of real time."""
-        path = self.folder / "film.npy"
-        np.save(path, self.world.film())
-        return path.name
-
     def faults(self, errors: dict[str, int], **others: Any) -> None:
         """See ``WireFaults``; JSON has made strings of the servo ids."""
         self.bus.set_faults(WireFaults(errors={int(servo): byte for servo, byte in errors.items()}, **others))
@@ -142,16 +132,12 @@ class CellServer:
     def status(self) -> dict[str, Any]:
         """How the cell is doing."""
         return {
-            "real_time_factor": self.pace.factor,
             "lost_s": self.pace.lost_s,
             "running_s": time.perf_counter() - self.started_s,
             "packets": {str(code): count for code, count in self.bus.counts.items()},
             "discarded_bytes": self.wire.parser.discarded,
             "torque": [servo.torque for servo in self.bus.servos],
         }
-
-    def stop(self) -> None:
-        self.running = False
 
 
 def _read_line(channel: socket.socket) -> bytes:

@@ -1,7 +1,5 @@
 """Real time for a simulation: how many steps are due now, and how much time was lost because the computer is slow."""
 
-WINDOW_S = 2.0
-
 
 class RealTimePace:
     """Counts fixed steps against a clock that the caller reads. Lost time is counted, never made up in a burst."""
@@ -11,13 +9,10 @@ class RealTimePace:
         self.max_behind_s = max_behind_s
         """More than this is given up: the simulation then runs slower than the clock."""
         self.lost_s = 0.0
-        self.factor = 1.0
-        """Simulated seconds per second over the last whole window; 1 is real time."""
 
     def start(self, now_s: float) -> None:
         """Nothing is due at ``now_s``."""
         self._anchor_s, self._done = now_s, 0
-        self._window_s, self._window_lost_s = now_s, self.lost_s
 
     def due(self, now_s: float) -> int:
         """How many steps to take now; they count as taken."""
@@ -29,15 +24,8 @@ class RealTimePace:
             self.lost_s += lost_s
             steps = most
         self._done += steps
-        self._close_window(now_s)
         return steps
 
     def next_s(self) -> float:
         """When the next step falls due, on the caller's clock [s]."""
         return self._anchor_s + (self._done + 1) * self.step_s
-
-    def _close_window(self, now_s: float) -> None:
-        passed_s = now_s - self._window_s
-        if passed_s >= WINDOW_S:
-            self.factor = 1 - (self.lost_s - self._window_lost_s) / passed_s
-            self._window_s, self._window_lost_s = now_s, self.lost_s

@@ -9,7 +9,6 @@ from enum import IntEnum, IntFlag
 
 HEADER = b"\xff\xff"
 BROADCAST_ID = 0xFE
-MAX_ID = 0xFC
 MAX_LENGTH = 250
 
 

@@ -50,8 +50,6 @@ class Task:
     """One row of the task table."""
 
     name: str
-    text: str
-    """What a person would be told; also the task text of a recording."""
     cubes: tuple[Cube, ...]
     discs: tuple[Disc, ...]
     time_limit_s: float
@@ -108,21 +106,18 @@ def _add_disc(spec: Any, disc: Disc) -> None:
 _BLUE_DISC = Disc("blue_disc", BLUE, (0.20, 0.10))
 _PLACE = Task(
     "place",
-    "Put the red cube in the blue disc.",
     (Cube("red_cube", RED, (0.205, -0.04), (0.04, 0.05), "blue_disc"),),
     (_BLUE_DISC,),
     time_limit_s=8.0,
 )
 _LIFT = Task(
     "lift",
-    "Lift the red cube.",
     (Cube("red_cube", RED, (0.205, 0.0), (0.04, 0.07), None),),
     (),
     time_limit_s=6.0,
 )
 _TWO = Task(
     "two",
-    "Put the red cube in the blue disc, then the green cube in the yellow disc.",
     (
         Cube("red_cube", RED, (0.22, -0.02), (0.025, 0.025), "blue_disc"),
         Cube("green_cube", GREEN, (0.185, -0.11), (0.025, 0.025), "yellow_disc"),

@@ -108,10 +108,6 @@ class World:
         """(6,) joint positions in robot units, with reading noise when that is on."""
         return joints.to_units(self.read_joints_rad())
 
-    def read_velocities_rad(self) -> NDArray[np.float64]:
-        """(6,) joint velocities [rad/s]."""
-        return np.array(self.data.qvel[:_COUNT])
-
     def command(self, targets: ArrayLike) -> None:
         """New targets (6,) in robot units for all joints. Raises ``UnsafeActionError`` when one is not finite."""
         self.command_rad(joints.to_radians(targets))

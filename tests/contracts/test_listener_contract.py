@@ -2,9 +2,12 @@
 
 import numpy as np
 import pytest
+from learner_toys import MAX_STEPS, NoisePilot, ToySteered, toy_reward
 from toys import ToyEnv, ToyOperator, ToyPolicy
 
 from svm_robot.data.recorder import Recorder
+from svm_robot.learner.experience import DecisionCollector, RewardInputs
+from svm_robot.report.examples import ExampleKeeper
 from svm_robot.reward.configuration_svm import SvmConfig
 from svm_robot.reward.live import LiveScore
 from svm_robot.reward.modeling_svm import SvmRewardModel
@@ -46,7 +49,21 @@ def live_score(_):
     return LiveScore(SvmRewardModel(config), budget_s=10.0)
 
 
-LISTENERS = {"events": lambda _: EventList(), "recorder": recorder, "live score": live_score}
+def collector(_):
+    return DecisionCollector(ToySteered(NoisePilot()), RewardInputs(toy_reward(), MAX_STEPS))
+
+
+def examples(tmp_path):
+    return ExampleKeeper(tmp_path, lambda step: None, total_steps=100)
+
+
+LISTENERS = {
+    "events": lambda _: EventList(),
+    "recorder": recorder,
+    "live score": live_score,
+    "collector": collector,
+    "examples": examples,
+}
 
 
 @pytest.fixture(params=LISTENERS)

@@ -3,6 +3,7 @@
 import io
 import os
 import pty
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -46,7 +47,13 @@ def terminal(stack: ExitStack) -> Case:
     screen = io.StringIO()
     operator = stack.enter_context(TerminalOperator(keys, screen))
     press = {key: (lambda data=key: os.write(hand, data)) for key in (b"s", b"\r", b"f")}
-    return Case(operator, press[b"s"], press[b"\r"], press[b"f"])
+
+    def ready() -> None:
+        typist = threading.Timer(0.1, press[b"\r"])  # an Enter counts only after the question
+        typist.start()
+        stack.callback(typist.join)
+
+    return Case(operator, press[b"s"], ready, press[b"f"])
 
 
 def nothing() -> None: ...

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from dataclasses import dataclass
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ import pytest
 import toys
 from toy_flow import tiny_flow
 
+from svm_robot.drivers.teleop import TeleopPolicy
 from svm_robot.drivers.virtual.expert import ScriptedExpert
 from svm_robot.drivers.virtual.lockstep import LockstepEnv
 from svm_robot.drivers.virtual.world import World
@@ -32,12 +34,25 @@ def virtual() -> LockstepEnv:
     return LockstepEnv(World(cameras={"front": (16, 16)}))
 
 
+class Leader:
+    """A leader arm whose person stays a little ahead of the robot."""
+
+    name, config = "leader", SimpleNamespace(use_degrees=True)
+
+    def __init__(self, env: Any) -> None:
+        self.env, self.action_features = env, dict.fromkeys(env.spec.joints, float)
+
+    def get_action(self) -> dict[str, float]:
+        return {joint: float(value) + 3 for joint, value in zip(self.env.spec.joints, self.env.q, strict=True)}
+
+
 POLICIES = {
     "toy": Row(lambda env: toys.ToyPolicy(), latent_dim=2),
     "flow, sampled": Row(lambda env: SteeredPolicy(tiny_flow(), GaussianPilot(6, 1.5), 40)),
     "flow, zero noise": Row(lambda env: SteeredPolicy(tiny_flow(), ZeroPilot(6), 40)),
     "flow, actor": Row(lambda env: SteeredPolicy(tiny_flow(), ActorPilot(Actor(67, 6, 8, bound=1.5), True, 40), 40)),
     "script": Row(lambda env: ScriptedExpert(env.world, 1.0, seed=0), virtual, latent_dim=None),
+    "teleoperator": Row(lambda env: TeleopPolicy(Leader(env), env.spec.joints, True), latent_dim=None),
 }
 
 

@@ -15,8 +15,8 @@ from svm_robot.drivers.virtual.bus import WireFaults
 from svm_robot.drivers.virtual.cell import VirtualCell
 from svm_robot.drivers.virtual.cell_options import CellOptions
 from svm_robot.drivers.virtual.disturbance import Disturbance
-from svm_robot.drivers.virtual.frames import SLOTS, FrameReader, FrameWriter
-from svm_robot.drivers.virtual.pace import WINDOW_S, RealTimePace
+from svm_robot.drivers.virtual.frames import SLOTS, Frame, FrameReader, FrameWriter
+from svm_robot.drivers.virtual.pace import RealTimePace
 from svm_robot.errors import ConfigError, DeviceError
 
 
@@ -34,14 +34,23 @@ def cell(_cell: VirtualCell) -> VirtualCell:
 
 
 def test_frames_come_with_size_time_and_number(cell: VirtualCell) -> None:
-    first = cell.latest("front")
+    first = newest(cell, "front")
     assert first.pixels.shape == (48, 80, 3)
     assert first.pixels.std() > 5
     time.sleep(0.3)
-    later = cell.latest("front")
+    later = newest(cell, "front")
     assert later.number >= first.number + 3
     assert first.time_s < later.time_s <= time.perf_counter()
     assert time.perf_counter() - later.time_s < 0.2
+
+
+def newest(cell: VirtualCell, role: str) -> Frame:
+    assert cell.folder is not None
+    reader = FrameReader(cell.folder / role)
+    frame = reader.latest()
+    reader.close()
+    assert frame is not None, "open() returned before the first picture"
+    return frame
 
 
 def test_the_same_seed_is_the_same_scene(cell: VirtualCell) -> None:
@@ -56,7 +65,7 @@ def test_the_same_seed_is_the_same_scene(cell: VirtualCell) -> None:
 
 def test_status_and_faults(cell: VirtualCell) -> None:
     status = cell.status()
-    assert 0 < status["real_time_factor"] <= 1
+    assert 0 <= status["lost_s"] < status["running_s"]
     assert status["torque"] == [False] * 6
     with pytest.raises(DeviceError, match=r"no servo 9 on this bus"):
         cell.faults(WireFaults(dead=(9,)))
@@ -64,19 +73,10 @@ def test_status_and_faults(cell: VirtualCell) -> None:
     cell.faults(WireFaults())
 
 
-def test_film_is_for_people(cell: VirtualCell) -> None:
-    assert cell.film().shape == (720, 960, 3)
-
-
-def test_unknown_camera(cell: VirtualCell) -> None:
-    with pytest.raises(ConfigError, match="no camera 'side' in this cell; its cameras are: front"):
-        cell.latest("side")
-
-
 def test_a_closed_cell_says_so() -> None:
     cell = VirtualCell(CellOptions())
     cell.close()
-    for ask in (cell.status, cell.succeeded, lambda: cell.latest("front")):
+    for ask in (cell.status, cell.succeeded):
         with pytest.raises(DeviceError, match="closed"):
             ask()
 
@@ -193,5 +193,3 @@ def test_real_time_is_kept_and_lost_time_is_told() -> None:
     assert pace.due(10.05 + 1.1) == 20, "a second lost is not made up in a burst"
     assert pace.lost_s == pytest.approx(1.0)
     assert pace.due(10.05 + 1.15) == 10
-    pace.due(10.0 + WINDOW_S)
-    assert pace.factor == pytest.approx(1 - pace.lost_s / WINDOW_S)

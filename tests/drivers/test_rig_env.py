@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from svm_robot.drivers.rig_env import RigEnv, StartPose, timed_frame
+from svm_robot.drivers.camera_frames import camera_sizes, timed_frame
+from svm_robot.drivers.rig_env import RigEnv, StartPose
 from svm_robot.drivers.safety import SafetyConfig
 from svm_robot.drivers.shutdown import shut_down
 from svm_robot.drivers.ticker import Ticker
@@ -328,7 +329,7 @@ def test_close_switches_off_once(rig: RigEnv, robot: FakeRobot) -> None:
 def test_a_dead_motor_does_not_keep_the_others_powered(rig: RigEnv, robot: FakeRobot) -> None:
     robot.bus.dead = {"a"}
     robot.cameras["front"].broken = True
-    with pytest.raises(DeviceError, match="no answer from a"):
+    with pytest.raises(DeviceError, match="no answer from a; camera stuck; cut its power"):
         rig.close()
     assert robot.bus.torque == {"a": True, "gripper": False}
     assert not robot.bus.is_connected
@@ -395,3 +396,23 @@ def test_frame_and_time_are_taken_together_under_the_cameras_lock() -> None:
     assert (frame is newest, time_s, lock.held) == (True, 4.0, 1)
     assert timed(latest_timestamp=3.0)()[1] == 3.0
     assert timed()()[1] == 5.0, "a camera that tells no time gets that of the reading"
+
+
+def test_a_realsense_keeps_its_colour_picture_under_another_name() -> None:
+    newest = np.ones(1, np.uint8)
+    frame, time_s = timed(frame_lock=Lock(), latest_timestamp=4.0, latest_color_frame=newest, latest_depth_frame=None)()
+    assert (frame is newest, time_s) == (True, 4.0)
+
+
+def test_a_picture_without_colour_is_refused() -> None:
+    assert camera_sizes({"a.pos": float, "front": (4, 6, 3)}) == {"front": (4, 6)}
+    with pytest.raises(ConfigError, match=r"'front_depth' gives pictures of shape \(4, 6, 1\).*use_depth"):
+        camera_sizes({"front": (4, 6, 3), "front_depth": (4, 6, 1)})
+
+
+def test_cameras_without_a_time_are_named(rig: RigEnv, robot: FakeRobot) -> None:
+    assert rig.untimed_cameras == []
+    robot.cameras = {"front": SimpleNamespace()}  # type: ignore[dict-item]
+    assert rig.untimed_cameras == ["front"]
+    robot.cameras = {}
+    assert rig.untimed_cameras == ["front"]

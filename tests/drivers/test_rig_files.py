@@ -2,13 +2,15 @@
 
 from pathlib import Path
 from types import SimpleNamespace
+from unittest.mock import Mock
 
 import pytest
 
 from svm_robot.drivers.config_virtual_so101 import VirtualSO101Config
 from svm_robot.drivers.rig import RigConfig
+from svm_robot.drivers.safety import SafetyConfig
 from svm_robot.drivers.virtual.tasks import TASKS
-from svm_robot.errors import ConfigError
+from svm_robot.errors import ConfigError, DeviceError
 from svm_robot.scripts.cell import open_cell
 from svm_robot.scripts.cli import parse
 
@@ -55,6 +57,7 @@ def test_overrides_like_lerobots() -> None:
         ("--episode_s=0.01", "an episode of 0.01 s at 10.0 Hz has no step"),
         ("--robot.cameras={side: {type: virtual}}", "no camera 'side'; its cameras are: front, wrist"),
         ("--robot.cameras={front: {type: opencv, index_or_path: 0, fps: 30, width: 4, height: 4}}", "type: virtual"),
+        ("--robot.cameras={front: {type: virtual, width: 0}}", "width of a virtual camera is 0; it must be above 0"),
         ("--robot.disturbance.slip=-1", "disturbance.slip must be a number from 0 up"),
     ],
 )
@@ -115,3 +118,47 @@ def test_an_arm_that_is_refused_or_interrupted_is_left_without_torque(
     with pytest.raises((KeyboardInterrupt, ConfigError)), open_cell(rig):
         pass
     assert (arm.torque, arm.is_connected) == (False, False)
+
+
+@pytest.fixture
+def powered(monkeypatch: pytest.MonkeyPatch) -> tuple[RigConfig, PoweredArm]:
+    """A rig with an arm of one joint that can be connected."""
+    rig, arm = parse(RigConfig, [], rig=REAL), PoweredArm(None)
+    rig.start_pose, rig.safety = None, SafetyConfig(limits={"a.pos": [0.0, 1.0]})
+    monkeypatch.setattr("lerobot.robots.make_robot_from_config", lambda config: arm)
+    return rig, arm
+
+
+def test_a_shutdown_that_fails_does_not_hide_what_ended_the_session(
+    powered: tuple[RigConfig, PoweredArm], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rig, arm = powered
+    monkeypatch.setattr(arm, "disable_torque", Mock(side_effect=OSError("motor a is silent")))
+    with pytest.raises(DeviceError, match="check the cable"), open_cell(rig):
+        raise DeviceError("check the cable")
+    assert "note: while switching the robot off: motor a is silent; cut its power" in capsys.readouterr().err
+    with pytest.raises(DeviceError, match="motor a is silent; cut its power"), open_cell(rig):
+        pass
+
+
+def test_a_leader_that_cannot_be_switched_off_is_told_and_the_arm_is_off(
+    powered: tuple[RigConfig, PoweredArm], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rig, arm = powered
+    leader = PoweredArm(None)
+    monkeypatch.setattr(leader, "disconnect", Mock(side_effect=OSError("leader unplugged")))
+    monkeypatch.setattr("lerobot.teleoperators.make_teleoperator_from_config", lambda config: leader)
+    with open_cell(rig) as cell:
+        cell.teleop()
+    assert "note: while switching the teleoperator off: leader unplugged" in capsys.readouterr().err
+    assert (arm.torque, arm.is_connected, leader.torque) == (False, False, False)
+
+
+def test_a_camera_that_tells_no_time_is_told(
+    powered: tuple[RigConfig, PoweredArm], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rig, arm = powered
+    monkeypatch.setattr(arm, "observation_features", {"a.pos": float, "side": (4, 6, 3)})
+    with open_cell(rig):
+        pass
+    assert capsys.readouterr().err.count("note: camera 'side' tells no capture time") == 1

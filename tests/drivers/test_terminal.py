@@ -3,6 +3,7 @@
 import io
 import os
 import pty
+import select
 import signal
 import subprocess
 import sys
@@ -88,6 +89,12 @@ def test_q_stops_after_this_episode_and_ends_nothing_now(operator: TerminalOpera
     assert "stopping after this episode" in person.screen.getvalue()
 
 
+def test_q_right_behind_a_verdict_still_stops(operator: TerminalOperator, person: Person) -> None:
+    person.press(b"sq")
+    assert verdict(operator) == "success"
+    assert operator.wants_to_stop()
+
+
 def test_at_the_time_limit_the_person_is_asked(operator: TerminalOperator, person: Person) -> None:
     person.press(b"?\r\x1b[Af")
     assert operator.outcome() == "failure"
@@ -102,6 +109,17 @@ def test_an_episode_begins_with_enter(operator: TerminalOperator, person: Person
     assert "episode 3" in person.screen.getvalue()
     assert not operator.wants_to_stop()
     assert operator.poll(None) is None, "a key pressed before the episode judges nothing"
+
+
+def test_an_enter_from_before_the_question_starts_nothing(operator: TerminalOperator, person: Person) -> None:
+    person.press(b"\r")
+    assert select.select([person.keys], [], [], 5)[0]
+    typist = threading.Timer(0.2, person.press, [b"\r"])
+    begun_s = time.monotonic()
+    typist.start()
+    operator.begin(1)
+    assert time.monotonic() - begun_s > 0.15
+    typist.join()
 
 
 def test_q_before_an_episode(operator: TerminalOperator, person: Person) -> None:

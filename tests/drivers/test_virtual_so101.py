@@ -118,8 +118,8 @@ def test_a_camera_of_another_size(robot: VirtualSO101) -> None:
         VirtualCamera(config).connect()
 
 
-def test_lerobots_own_command_moves_the_arm(robot: VirtualSO101, tmp_path: Path) -> None:
-    """``lerobot-find-joint-limits`` and friends import what this imports; here one loop of LeRobot's replay script."""
+def test_lerobots_own_teleoperation_loop_drives_the_arm(robot: VirtualSO101, tmp_path: Path) -> None:
+    """The loop of ``lerobot-teleoperate``, with a leader that stands still."""
     from lerobot.processor import make_default_processors
     from lerobot.scripts.lerobot_teleoperate import teleop_loop
 

@@ -3,6 +3,7 @@
 import os
 import time
 from collections.abc import Iterator
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -10,6 +11,7 @@ from lerobot.motors import Motor, MotorCalibration, MotorNormMode
 from lerobot.motors.feetech import FeetechMotorsBus
 
 from svm_robot.drivers.joints import MOTORS, to_units
+from svm_robot.drivers.shutdown import shut_down
 from svm_robot.drivers.virtual import servo as layout
 from svm_robot.drivers.virtual.arm import HOMING_OFFSETS, ServoedArm, calibration, factory_servos
 from svm_robot.drivers.virtual.bus import Bus, WireFaults
@@ -146,6 +148,14 @@ def test_one_bad_reply_is_survived_by_a_retry(host: FeetechMotorsBus, servos: Bu
         host.port_handler.clearPort()
         servos.set_faults(faults)
         assert len(host.sync_read("Present_Position", num_retry=1)) == 6
+
+
+def test_a_packet_that_was_cut_short_does_not_keep_the_motors_on(host: FeetechMotorsBus, servos: Bus) -> None:
+    host.enable_torque()
+    host.port_handler.is_using = True  # what a Ctrl-C between question and answer leaves behind
+    robot = SimpleNamespace(bus=host, config=SimpleNamespace(), cameras={}, is_connected=False)
+    assert shut_down(robot) == []
+    assert not any(servo.torque for servo in servos.servos)
 
 
 def test_junk_between_replies_is_skipped_by_the_host(host: FeetechMotorsBus, servos: Bus) -> None:
