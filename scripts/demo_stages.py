@@ -36,11 +36,7 @@ class Plan:
     eval_episodes: int = 40
     baseline_episodes: int = 50
     final_episodes: int = 60
-    one_seed: bool = False
-
-    def seeds(self, cfg: DemoConfig) -> int:
-        """Finetuning runs for each reward form."""
-        return 1 if self.one_seed else cfg.seeds
+    seeds: int = 2
 
 
 QUICK = Plan(
@@ -55,7 +51,7 @@ QUICK = Plan(
     eval_episodes=20,
     baseline_episodes=20,
     final_episodes=30,
-    one_seed=True,
+    seeds=1,
 )
 
 
@@ -68,6 +64,7 @@ class Demo:
         self.rig = cfg.rig or str(shipped_rigs() / self.plan.rig)
         self.demos, self.policy = self.out / "demonstrations", self.out / "policy"
         self.rollouts, self.reward = self.out / "rollouts", self.out / "reward"
+        self.page, self.summary = self.out / "report.html", self.out / "summary.json"
         self.seed = {"seed": cfg.seed}
         self.stages = Stages(self.out / "logs", total=8)
 
@@ -142,6 +139,7 @@ class Demo:
     def finetune(self) -> list[Path]:
         """Both reward forms, every seed: the same data, the same budget, the same critic initialisation."""
         plan, first = self.plan, self.cfg.seed
+        seeds = range(first, first + (self.cfg.seeds or plan.seeds))
         fixed = {
             "policy": self.policy,
             "reward": self.reward,
@@ -153,7 +151,7 @@ class Demo:
             "baseline_episodes": plan.baseline_episodes,
             "final_episodes": plan.final_episodes,
         }
-        pairs = [(seed, shaping) for seed in range(first, first + plan.seeds(self.cfg)) for shaping in SHAPINGS]
+        pairs = [(seed, shaping) for seed in seeds for shaping in SHAPINGS]
         folders = {f"{shaping}-{seed}": self.out / f"{shaping}-{seed}" for seed, shaping in pairs}
         commands = {
             f"{shaping}-{seed}": command(
@@ -171,16 +169,16 @@ class Demo:
             command(
                 "report",
                 *runs,
-                out=self.out / "report.html",
-                summary=self.out / "summary.json",
+                out=self.page,
+                summary=self.summary,
                 base=self.rollouts,
                 stages=seconds,
             )
         )
 
 
-def run_demo(cfg: DemoConfig) -> None:
-    """All stages. Anything that fails stops the demo with that stage's own message."""
+def run_demo(cfg: DemoConfig) -> Path:
+    """All stages; returns the summary. Anything that fails stops the demo with that stage's own message."""
     demo = Demo(cfg)
     demo.base()
     with demo.stages.stage("record the base's own rollouts"):
@@ -194,7 +192,8 @@ def run_demo(cfg: DemoConfig) -> None:
     with demo.stages.stage("write the report"):
         demo.report(runs)
     print(demo.stages.table())
-    print(f"\nreport:  {cfg.out / 'report.html'}\nsummary: {cfg.out / 'summary.json'}")
+    print(f"\nreport:  {demo.page}\nsummary: {demo.summary}")
+    return demo.summary
 
 
 def shipped_rigs() -> Path:
