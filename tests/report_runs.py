@@ -74,15 +74,17 @@ def _about(made: MadeRun) -> dict[str, Any]:
         "verb": "finetune",
         "shaping": made.shaping,
         "seed": made.seed,
-        "config": {"shaping": made.shaping, "seed": made.seed, "lambda": 0.1, "beta": 20.0, "chunk": 4,
+        "config": {"shaping": made.shaping, "seed": made.seed, "lambda": 0.1, "beta": 20.0,
                    "eval_every": made.eval_every, "learner": {"gamma": 0.98}},
         "versions": {"svm_robot": "0.1.0", "lerobot": "0.6.1", "torch": "2.11.0"},
+        "chunk": 4,
         "critic_start": -16.6,
         "rate_hz": RATE_HZ,
         "robot_type": "virtual_so101",
         "task": "Put the red cube on the blue disc.",
         "policy": "runs/demo/policy",
         "reward": "runs/demo/reward",
+        "identity": {"policy": "0f1e", "reward": "2d3c"},
         "offline_steps": 2400,
     } | made.about  # fmt: skip
 

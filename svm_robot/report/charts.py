@@ -1,10 +1,12 @@
 """How well the robot does: success and episode length over what was spent. Each function draws one figure."""
 
+from collections.abc import Callable, Sequence
+from typing import Any
+
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter
-from numpy.typing import NDArray
 
 from svm_robot.report.collect import Comparison, Group
 from svm_robot.report.runs import REACHED, Rate, Run
@@ -22,6 +24,8 @@ from svm_robot.report.style import (
     styled,
 )
 
+Points = Callable[[Run], Sequence[Any]]
+Series = Callable[[Any], float]
 WINDOW, LEAST = 20, 10
 """Training success and length are means over the last 20 episodes, shown from the 10th on."""
 
@@ -89,17 +93,9 @@ def online_chart(comparison: Comparison) -> Figure | None:
     """Success of the training episodes themselves, which explore; None when no run has enough of them."""
     figure = Figure(figsize=(WIDTH_IN, 3.6))
     axes = figure.subplots()
-    drawn = False
-    for group in comparison.groups:
-        for place, run in enumerate(group.runs):
-            kept = [e for e in run.episodes if e.outcome in ("success", "failure")]
-            success = np.array([e.outcome == "success" for e in kept], np.float64)
-            drawn |= _training_line(axes, comparison, group, place, [e.env_steps for e in kept], success)
+    drawn = run_lines(axes, comparison, lambda run: run.decided, lambda e: float(e.outcome == "success"), WINDOW, LEAST)
     percent_axis(axes)
-    steps_axis(axes)
-    axes.set_ylabel(f"success, last {WINDOW} episodes")
-    legend_above(figure, axes)
-    return figure if drawn else None
+    return _finished(figure, axes, "success") if drawn else None
 
 
 @styled
@@ -107,33 +103,42 @@ def length_chart(comparison: Comparison) -> Figure | None:
     """Control steps per training episode: loitering shows here first."""
     figure = Figure(figsize=(WIDTH_IN, 3.3))
     axes = figure.subplots()
-    drawn = False
-    for group in comparison.groups:
-        for place, run in enumerate(group.runs):
-            length = np.array([e.steps for e in run.episodes], np.float64)
-            drawn |= _training_line(axes, comparison, group, place, [e.env_steps for e in run.episodes], length)
+    drawn = run_lines(axes, comparison, lambda run: run.episodes, lambda e: float(e.steps), WINDOW, LEAST)
     axes.set_ylim(bottom=0)
+    return _finished(figure, axes, "control steps") if drawn else None
+
+
+def _finished(figure: Figure, axes: Axes, what: str) -> Figure:
     steps_axis(axes)
-    axes.set_ylabel(f"control steps, last {WINDOW} episodes")
+    axes.set_ylabel(f"{what}, last {WINDOW} episodes")
     legend_above(figure, axes)
-    return figure if drawn else None
+    return figure
 
 
-def _training_line(
-    axes: Axes, comparison: Comparison, group: Group, place: int, steps: list[int], values: NDArray[np.float64]
+def run_lines(
+    axes: Axes, comparison: Comparison, points: Points, series: Series, window: int = 1, least: int = 1
 ) -> bool:
-    """One run's rolling mean; the first of a group carries the legend. False when there was too little to draw."""
-    if len(values) < LEAST:
-        return False
-    axes.plot(
-        steps,
-        rolling(values, WINDOW, LEAST),
-        color=colour(group.shaping, other_shapings(comparison)),
-        linewidth=1.7,
-        alpha=0.85,
-        label=label(group.shaping, len(group.runs)) if place == 0 else None,
-    )
-    return True
+    """One line per run in its group's colour, the mean of the last ``window`` points.
+
+    A run with fewer than ``least`` numbers is left out. True when anything was drawn.
+    """
+    others, drawn = other_shapings(comparison), False
+    for group in comparison.groups:
+        named = False
+        for run in group.runs:
+            values = np.array([series(point) for point in points(run)], np.float64)
+            if np.isfinite(values).sum() < least:
+                continue
+            axes.plot(
+                [point.env_steps for point in points(run)],
+                rolling(values, window, least),
+                color=colour(group.shaping, others),
+                linewidth=1.6,
+                alpha=0.85,
+                label=None if named else label(group.shaping, len(group.runs)),
+            )
+            named = drawn = True
+    return drawn
 
 
 def other_shapings(comparison: Comparison) -> list[str]:

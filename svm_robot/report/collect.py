@@ -9,8 +9,8 @@ from svm_robot.errors import DataError
 from svm_robot.report.runs import FINISHED, Rate, Run, read_run
 
 ORDER = ("svm", "outcome")
-SHARED = ("policy", "reward", "task", "robot_type", "rate_hz", "offline_steps")
-"""What compared runs must have in common, beside the configuration."""
+SHARED = ("identity.policy", "identity.reward", "task", "robot_type", "rate_hz", "offline_steps")
+"""What compared runs must have in common, beside the configuration. Models by fingerprint: a path may be reused."""
 FREE = ("shaping", "seed", "run", "resume")
 """Configuration that may differ between runs that are compared."""
 
@@ -20,7 +20,6 @@ class PooledPoint:
     """The k-th evaluation of every seed, taken together."""
 
     env_steps: float
-    robot_minutes: float
     rate: Rate
     mean_rate: float
     """Mean of the seeds' rates (each seed counts once)."""
@@ -51,7 +50,6 @@ class Group:
         return [
             PooledPoint(
                 env_steps=fmean(e.env_steps for e in column),
-                robot_minutes=fmean(e.robot_minutes for e in column),
                 rate=sum((e.rate for e in column), Rate(0, 0)),
                 mean_rate=fmean(e.rate.value for e in column),
             )
@@ -112,17 +110,18 @@ def _baseline(runs: Sequence[Run], noise: str) -> Rate | None:
     for run in runs:
         event = run.baselines.get(noise)
         if event is not None:
-            key = (str(run.about.get("policy")), event.get("first_seed", run.seed))
+            key = (str(flat(run.about).get("identity.policy")), event.get("first_seed", run.seed))
             seen.setdefault(key, Rate(int(event["successes"]), int(event["episodes"])))
     pooled = sum(seen.values(), Rate(0, 0))
     return pooled if pooled.episodes else None
 
 
 def _differences(runs: Sequence[Run]) -> Iterable[str]:
+    abouts = [flat(run.about) for run in runs]
     for key in SHARED:
-        values = sorted({str(run.about.get(key)) for run in runs})
+        values = sorted({str(about.get(key)) for about in abouts})
         if len(values) > 1:
-            yield f"{key} differs: {', '.join(values)}"
+            yield f"{key.removeprefix('identity.')} differs: {', '.join(values)}"
     configs = [flat(run.about.get("config") or {}) for run in runs]
     for key in sorted({key for config in configs for key in config}):
         values = sorted({str(config.get(key)) for config in configs})

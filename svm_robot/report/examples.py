@@ -15,7 +15,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from svm_robot.data.files import publish
-from svm_robot.data.files import publish
 from svm_robot.errors import DataError
 from svm_robot.report.filmstrip import FilmStrip, moment, stack
 from svm_robot.rollout.env import FloatArray, ImageArray

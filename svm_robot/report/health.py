@@ -1,6 +1,6 @@
 """What the networks do meanwhile: discriminator, visitation gap, learner, seconds. Each function draws one figure."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -8,13 +8,10 @@ from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from svm_robot.report.charts import other_shapings
-from svm_robot.report.collect import Comparison, flat
+from svm_robot.report.charts import Series, run_lines
+from svm_robot.report.collect import Comparison
 from svm_robot.report.runs import Run
-from svm_robot.report.style import COLOURS, WIDTH_IN, colour, label, legend_above, rolling, scaled, steps_axis, styled
-
-Series = Callable[[Any], float]
-Points = Callable[[Run], Sequence[Any]]
+from svm_robot.report.style import COLOURS, WIDTH_IN, legend_above, scaled, steps_axis, styled
 
 
 @styled
@@ -22,7 +19,7 @@ def discriminator_chart(comparison: Comparison) -> Figure | None:
     """Left: can it tell a new episode's outcome before training on it. Right: where the two kinds of episode lie."""
     figure = Figure(figsize=(WIDTH_IN, 3.7))
     left, right = figure.subplots(1, 2)
-    drawn = _lines(left, comparison, _discriminator, lambda p: p.auc_recent)
+    drawn = run_lines(left, comparison, lambda run: run.discriminator, lambda p: p.auc_recent)
     left.axhline(0.5, color="#999999", linewidth=1, linestyle=(0, (4, 3)))
     left.set_title("telling new episodes apart (AUC)")
     low, high = left.get_ylim()
@@ -63,7 +60,7 @@ def gap_chart(comparison: Comparison) -> Figure | None:
     """The visitation gap, formula (7): how much nearer to success than to failure the policy's own episodes lie."""
     figure = Figure(figsize=(WIDTH_IN, 3.7))
     axes = figure.subplots()
-    drawn = _lines(axes, comparison, _discriminator, lambda p: p.visitation_gap_nats)
+    drawn = run_lines(axes, comparison, lambda run: run.discriminator, lambda p: p.visitation_gap_nats)
     axes.axhline(0, color="#777777", linewidth=1)
     axes.set_ylabel("nats per decision")
     chunk = chunk_length(comparison)
@@ -82,7 +79,7 @@ def learner_chart(comparison: Comparison) -> Figure | None:
     grid = figure.subplots(2, 2)
     drawn = False
     for axes, (title, series) in zip(grid.flat, LEARNER.items(), strict=True):
-        drawn |= _lines(axes, comparison, lambda run: run.learner, series, smooth=5)
+        drawn |= run_lines(axes, comparison, lambda run: run.learner, series, window=5)
         axes.set_title(title)
         _short_steps(axes)
     handles, names = grid.flat[0].get_legend_handles_labels()
@@ -145,40 +142,9 @@ def named_once(axes: Axes) -> dict[str, Artist]:
 
 
 def chunk_length(comparison: Comparison) -> int | None:
-    """Control steps per decision, when the configurations agree on it."""
-    found = {
-        int(str(value))
-        for run in comparison.runs
-        for key, value in flat(run.about).items()
-        if key.split(".")[-1] in ("chunk", "chunk_size") and str(value).isdigit()
-    }
+    """Control steps per decision, when the runs agree on it."""
+    found: set[int | None] = {run.about.get("chunk") for run in comparison.runs}
     return found.pop() if len(found) == 1 else None
-
-
-def _discriminator(run: Run) -> Sequence[Any]:
-    return run.discriminator
-
-
-def _lines(axes: Axes, comparison: Comparison, points: Points, series: Series, smooth: int = 1) -> bool:
-    """One line per run in its group's colour; True when anything was drawn."""
-    others, drawn = other_shapings(comparison), False
-    for group in comparison.groups:
-        named = False
-        for run in group.runs:
-            values = np.array([series(point) for point in points(run)], np.float64)
-            if not np.isfinite(values).any():
-                continue
-            steps = [point.env_steps for point in points(run)]
-            axes.plot(
-                steps,
-                rolling(values, smooth, 1),
-                color=colour(group.shaping, others),
-                linewidth=1.6,
-                alpha=0.85,
-                label=None if named else label(group.shaping, len(group.runs)),
-            )
-            named = drawn = True
-    return drawn
 
 
 def _short_steps(axes: Axes) -> None:

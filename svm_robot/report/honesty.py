@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from svm_robot.report.collect import Comparison, flat
+from svm_robot.report.collect import Comparison
 from svm_robot.report.words import capital, percent, spoken, title
 
 
@@ -31,19 +31,14 @@ def _zero_noise(comparison: Comparison) -> str:
 
 def _critics(comparison: Comparison) -> str:
     """Critics that start at zero are optimistic under step costs and make outcome-only look bad for a while."""
-    found = {
-        (key.removeprefix("config."), str(value))
-        for run in comparison.runs
-        for key, value in flat(run.about).items()
-        if "critic" in key and ("bias" in key or "start" in key)
-    }
-    if not found:
+    found = {str(run.about.get("critic_start")) for run in comparison.runs}
+    if "None" in found:
         return (
             "The journals do not say at which value the critics started. Critics that start too high make the "
             "outcome-only reward look worse than it is for a while."
         )
-    values = ", ".join(f"{key} = {value}" for key, value in sorted(found))
-    if len({value for _, value in found}) == 1:
+    values = ", ".join(sorted(found))
+    if len(found) == 1:
         return f"All critics started at the same value whatever the reward ({values}), so none has a head start."
     return f"The critics did NOT all start at the same value ({values}): part of any difference may come from that."
 

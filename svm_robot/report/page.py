@@ -10,13 +10,14 @@ from typing import Any
 from jinja2 import Environment, StrictUndefined
 
 from svm_robot.data.files import publish_text
+from svm_robot.report.charts import other_shapings
 from svm_robot.report.collect import FREE, Comparison, flat
 from svm_robot.report.examples import Example, read_examples
 from svm_robot.report.honesty import honest_notes
 from svm_robot.report.panels import panels
 from svm_robot.report.pictures import first_and_last
 from svm_robot.report.runs import Rate, Run
-from svm_robot.report.style import COLOURS, NAMES, OTHERS
+from svm_robot.report.style import COLOURS, NAMES, colour
 from svm_robot.report.summary import measured
 from svm_robot.report.verdict import headline, statements
 from svm_robot.report.words import interval, percent, sentence, thousands, times
@@ -86,8 +87,8 @@ def choose_examples(found: Sequence[Example]) -> list[Example]:
 def _tiles(comparison: Comparison) -> Iterator[Tile]:
     for rate, name in ((comparison.base, "base"), (comparison.zero_noise, "zero")):
         yield _tile(NAMES[name], COLOURS[name], rate, "no finetuning")
-    for place, group in enumerate(comparison.groups):
-        ink = COLOURS.get(group.shaping, OTHERS[place % len(OTHERS)])
+    for group in comparison.groups:
+        ink = colour(group.shaping, other_shapings(comparison))
         seeds = f"{len(group.runs)} seed{'s' if len(group.runs) != 1 else ''}"
         yield _tile(NAMES.get(group.shaping, group.shaping), ink, group.judged, f"{seeds}, {measured(group)}")
 

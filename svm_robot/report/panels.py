@@ -116,8 +116,8 @@ def _success(comparison: Comparison) -> str:
 
 def _online(comparison: Comparison) -> str:
     def last(run: Run) -> float:
-        kept = [e.outcome == "success" for e in run.episodes if e.outcome in ("success", "failure")]
-        return fmean(kept[-charts.WINDOW :]) if kept else float("nan")
+        recent = run.decided[-charts.WINDOW :]
+        return fmean(point.outcome == "success" for point in recent) if recent else float("nan")
 
     return _each(comparison, f"Successes among the last {charts.WINDOW} episodes", last, percent)
 

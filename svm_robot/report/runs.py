@@ -50,17 +50,11 @@ class EpisodePoint:
     robot_minutes: float
     outcome: str
     steps: int
-    mean_logit: float
-    mean_probability: float
-    prequential: float
-    """Score of the episode before the discriminator trained on it."""
-    seconds: float
 
 
 @dataclass(frozen=True)
 class DiscriminatorPoint:
     env_steps: int
-    loss: float
     auc_recent: float
     """Prequential: each episode scored before it was trained on; over the last 60."""
     auc_recent_first: float
@@ -75,15 +69,12 @@ class DiscriminatorPoint:
 class LearnerPoint:
     env_steps: int
     updates: int
-    critic_loss: float
     q_mean: float
     entropy: float
-    alpha: float
     kl_nats: float
     reward_mean: float
     temperature: float
     """What the logit was divided by before it became reward."""
-    updates_per_s: float
 
 
 @dataclass(frozen=True)
@@ -134,6 +125,11 @@ class Run:
     @property
     def seed(self) -> int:
         return int(self.about["seed"])
+
+    @property
+    def decided(self) -> list[EpisodePoint]:
+        """Training episodes that ended in success or failure, not unsure or aborted."""
+        return [point for point in self.episodes if point.outcome in ("success", "failure")]
 
     @property
     def last(self) -> Evaluation | None:

@@ -51,9 +51,13 @@ def headline(comparison: Comparison) -> Statement:
         return Statement(f"{how} lowered {change}", Tone.WORSE)
     if zero is None:
         return Statement(f"{how} raised {change}", Tone.BETTER)
-    if tone(rate, zero) is Tone.BETTER:
-        return Statement(f"{how} raised {change}, also above the same base with zero noise", Tone.BETTER)
-    return Statement(f"{how} raised {change}, but the base with zero noise does as well untrained", Tone.SAME)
+    untrained = tone(rate, zero)
+    words = {
+        Tone.BETTER: "also above the same base with zero noise",
+        Tone.WORSE: "but the same base with zero noise does better untrained",
+        Tone.SAME: "but no difference to the same base with zero noise is shown",
+    }
+    return Statement(f"{how} raised {change}, {words[untrained]}", untrained)
 
 
 def statements(comparison: Comparison) -> list[Statement]:

@@ -101,9 +101,10 @@ def test_runs_of_one_seed_share_their_baseline(tmp_path: Path) -> None:
 
 def test_what_differs_is_named(tmp_path: Path) -> None:
     svm = write_run(tmp_path / "s", MadeRun("svm", 0, budget=200))
-    other = MadeRun("outcome", 1, budget=200, about={"policy": "elsewhere", "config": {"learner": {"gamma": 0.9}}})
+    about = {"identity": {"policy": "4b5a", "reward": "2d3c"}, "config": {"learner": {"gamma": 0.9}}}
+    other = MadeRun("outcome", 1, budget=200, about=about)
     text = "; ".join(collect([svm, write_run(tmp_path / "o", other)]).differences)
-    assert "policy differs: elsewhere, runs/demo/policy" in text
+    assert "policy differs: 0f1e, 4b5a" in text and "reward differs" not in text
     assert "learner.gamma differs: 0.9, 0.98" in text
     assert "seeds differ: outcome [1], svm [0]" in text
 

@@ -8,9 +8,10 @@ import matplotlib as mpl
 import pytest
 from report_runs import Curve, MadeRun, write_examples, write_run
 
-from svm_robot.report.charts import success_chart
+from svm_robot.report.charts import length_chart, online_chart, success_chart
 from svm_robot.report.collect import Comparison, collect
 from svm_robot.report.episode_chart import episode_chart
+from svm_robot.report.health import gap_chart
 from svm_robot.report.page import kept_examples, render, write_page
 from svm_robot.report.style import svg_uri
 
@@ -136,6 +137,26 @@ def test_one_form_alone(tmp_path: Path, shaping: str) -> None:
     page = render(collect([folder]), [])
     read(page)
     assert "cannot be compared" in page
+
+
+def test_the_gap_has_a_second_axis_in_nats_per_control_step(two_by_two: Comparison) -> None:
+    chart = gap_chart(two_by_two)
+    assert chart is not None
+    assert [axis.get_ylabel() for axis in chart.axes[0].child_axes] == ["nats per control step (4 steps a decision)"]
+
+
+def test_a_further_form_has_one_colour_in_tiles_and_charts(tmp_path: Path) -> None:
+    runs = [write_run(tmp_path / form, MadeRun(form, budget=900, eval_every=400)) for form in ("svm", "potential")]
+    comparison = collect(runs)
+    (line,) = (line for line in success_chart(comparison).axes[0].lines if "potential" in str(line.get_label()))
+    assert f"--own: {line.get_color()}" in render(comparison, [])
+
+
+def test_a_form_is_named_though_its_first_run_is_too_short_to_draw(tmp_path: Path) -> None:
+    runs = [write_run(tmp_path / str(seed), MadeRun(seed=seed, budget=b)) for seed, b in ((0, 300), (1, 3000))]
+    for chart in (online_chart(collect(runs)), length_chart(collect(runs))):
+        assert chart is not None
+        assert chart.axes[0].get_legend_handles_labels()[1] == ["SVM reward (2 seeds)"]
 
 
 def test_seeds_that_stopped_early_do_not_bend_the_mean(tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 """Words follow intervals: apart, overlapping, missing."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -11,9 +12,9 @@ from svm_robot.report.runs import Evaluation, Rate, Run
 from svm_robot.report.verdict import Tone, headline, statements, tone
 
 
-def run(shaping: str, rate: Rate, seed: int = 0, **config: object) -> Run:
+def run(shaping: str, rate: Rate, seed: int = 0) -> Run:
     last = Evaluation(8000, 13.3, rate.successes, rate.episodes, 45.0)
-    about = {"shaping": shaping, "seed": seed, "robot_type": "virtual_so101", "config": config}
+    about = {"shaping": shaping, "seed": seed, "robot_type": "virtual_so101"}
     return Run(Path(f"{shaping}-{seed}"), about, {}, [], [], [], [last], last, {"reason": "budget"}, 1, False)
 
 
@@ -43,8 +44,13 @@ def test_intervals_decide(first: Rate, second: Rate, said: Tone) -> None:
         (comparison(Rate(95, 100), base=Rate(30, 100), zero=Rate(57, 100)), "also above the same base with", "better"),
         (
             comparison(Rate(70, 100), base=Rate(30, 100), zero=Rate(62, 100)),
-            "zero noise does as well untrained",
+            "no difference to the same base with zero noise is shown",
             "same",
+        ),
+        (
+            comparison(Rate(60, 100), base=Rate(30, 100), zero=Rate(90, 100)),
+            "the same base with zero noise does better untrained",
+            "worse",
         ),
         (comparison(Rate(95, 100), base=Rate(30, 100)), "raised success from 30", "better"),
         (comparison(Rate(35, 100), base=Rate(30, 100)), "No difference shown", "same"),
@@ -87,10 +93,10 @@ def test_a_run_without_evaluations_claims_nothing(tmp_path: Path) -> None:
     [((-16.6, -16.6), "same value whatever the reward"), ((-16.6, 0.0), "did NOT all start"), (None, "do not say")],
 )
 def test_critics_that_start_apart_are_told(biases: tuple[float, float] | None, said: str) -> None:
-    pairs = zip(("svm", "outcome"), biases or (None, None), strict=True)
-    groups = [
-        Group(name, [run(name, Rate(9, 10), **({} if bias is None else {"critic_bias": bias}))]) for name, bias in pairs
-    ]
+    groups = []
+    for name, bias in zip(("svm", "outcome"), biases or (None, None), strict=True):
+        made = run(name, Rate(9, 10))
+        groups.append(Group(name, [replace(made, about={**made.about, "critic_start": bias})]))
     assert any(said in note for note in honest_notes(Comparison(groups, None, None, [])))
 
 
