@@ -8,7 +8,6 @@ the medians is the figure to quote. LeRobot's networks have a linear encoder of 
 """
 
 import argparse
-import json
 import logging
 import os
 import statistics
@@ -21,6 +20,7 @@ os.environ.setdefault("HF_HUB_OFFLINE", "1")
 logging.getLogger().setLevel(logging.ERROR)
 
 import torch  # noqa: E402  (the number of threads must be set before)
+from table import show  # noqa: E402
 
 from svm_robot.learner.sac import Sac, SacConfig, Transitions  # noqa: E402
 
@@ -147,19 +147,7 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=30, help=f"rounds of {STEPS} steps per contender")
     options = parser.parse_args()
     torch.set_num_threads(1)
-    rows = [compare(sizes, options.rounds) for sizes in SIZES]
-    if options.json:
-        print(json.dumps([asdict(row) for row in rows], indent=2))
-        return
-    print(
-        f"{'one gradient step, one thread':32}{'batch':>6}{'width':>6}"
-        f"{'ours':>9}{'LeRobot':>9}{'ratio':>7}{'steps/s':>9}"
-    )
-    for row in rows:
-        print(
-            f"{row.name:32}{row.batch:6}{row.hidden:6}{row.ours_ms:6.1f} ms{row.lerobot_ms:6.1f} ms"
-            f"{row.ratio:7.1f}{row.ours_per_s:9.0f}"
-        )
+    show([asdict(compare(sizes, options.rounds)) for sizes in SIZES], options.json)
 
 
 if __name__ == "__main__":

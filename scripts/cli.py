@@ -6,6 +6,7 @@ import sys
 from collections.abc import Sequence
 from contextlib import redirect_stderr
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import draccus
 
@@ -13,6 +14,9 @@ from svm_robot.errors import ConfigError
 from svm_robot.scripts.help_text import help_text
 from svm_robot.scripts.options import field_names, options_of
 from svm_robot.scripts.rig_file import Lines, check_rig_file, nearest
+
+if TYPE_CHECKING:
+    from svm_robot.drivers.rig import RigConfig
 
 UNKNOWN_CHOICE = re.compile(r"Couldn't find a choice class for '(?P<type>[^']*)' in <class '(?P<base>[\w.]+)'>")
 TRUTHS = ("true", "false", "yes", "no", "on", "off", "1", "0")
@@ -58,6 +62,17 @@ def parse[C](config_class: type[C], options: Sequence[str], rig: str | None = No
         raise ConfigError(from_argparse(reason, config_class)) from None
     except (draccus.utils.DecodingError, draccus.ParsingError, ValueError, TypeError, KeyError) as error:
         raise ConfigError(one_line(error, rig, lines, given)) from error
+
+
+def virtual_rig(path: str) -> "RigConfig":
+    """The rig of ``--rig``. Raises ``ConfigError`` for a real robot: only the virtual one judges itself."""
+    from svm_robot.drivers.config_virtual_so101 import VirtualSO101Config
+    from svm_robot.drivers.rig import RigConfig
+
+    rig = parse(RigConfig, [], rig=path)
+    if not isinstance(rig.robot, VirtualSO101Config):
+        raise ConfigError(f"--rig={path} describes a real robot; only the virtual one can judge itself")
+    return rig
 
 
 def asks_help(options: Sequence[str]) -> bool:

@@ -1,4 +1,7 @@
-"""The comments beside the fields of a configuration class: they are the help text, so they cannot drift from it."""
+"""The comments beside the fields of a configuration class: they are the help text, so they cannot drift from it.
+
+draccus looks for them line by line with a pattern, which a type with quotes (``Literal["a", "b"]``) does not match.
+"""
 
 import ast
 import inspect

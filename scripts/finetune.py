@@ -50,9 +50,9 @@ def main(args: list[str]) -> int:
 
     import torch
 
-    from svm_robot.drivers.terminal import TerminalOperator
     from svm_robot.learner.finetune import Finetuner
     from svm_robot.scripts.cell import open_cell
+    from svm_robot.scripts.evaluate import who_judges
     from svm_robot.scripts.finetune_parts import Parts, Progress
 
     torch.set_num_threads(1)
@@ -61,7 +61,8 @@ def main(args: list[str]) -> int:
         cell = stack.enter_context(open_cell(config))
         parts.check(cell.env.spec)
         offline = parts.offline(config.offline, cell.env.spec) if config.offline and not config.resume else []
-        operator = cell.judge() if config.judge else stack.enter_context(TerminalOperator())
+        check_budget(config.steps, sum(episode.steps for episode in offline))
+        operator = stack.enter_context(who_judges(cell, config.judge))
         progress = stack.enter_context(Progress(config.steps))
         work = parts.workplace(cell.env, operator, config.task, config.learning, progress.say)
         tuner = Finetuner(work, config.learning, config.run)
@@ -77,6 +78,14 @@ def main(args: list[str]) -> int:
             return 130
     print(summary(config.run, result, parts.live_score_ms()))
     return 0
+
+
+def check_budget(steps: int, used: int) -> None:
+    """``ConfigError`` when the recorded episodes alone use the budget up: the run would measure and learn nothing."""
+    if used >= steps:
+        raise ConfigError(
+            f"--steps={steps} leaves nothing to learn with: --offline episodes count, and hold {used} steps"
+        )
 
 
 def summary(run: Path, result: "Result", live: "dict[str, float] | None") -> str:

@@ -24,6 +24,14 @@ class LabelConfig:
     by: str | None = None  # who says so; your login name when left out
     history: int | None = None  # show everything that was said of this episode
 
+    def __post_init__(self) -> None:
+        if (self.episode is None) != (self.set is None):
+            raise ConfigError("--episode and --set belong together, for example --episode=3 --set=failure")
+        if self.set is None and (self.reason is not None or self.by is not None):
+            raise ConfigError("--reason and --by belong to a new label: add --episode and --set")
+        if self.set is not None and self.history is not None:
+            raise ConfigError("--history shows, --set changes: give one of the two")
+
 
 def main(args: list[str]) -> int:
     """List, set or show the history."""
@@ -32,8 +40,6 @@ def main(args: list[str]) -> int:
 
     words, options = split_positionals(args, USAGE, 1, 1)
     config = parse(LabelConfig, options, usage=USAGE)
-    if (config.episode is None) != (config.set is None):
-        raise ConfigError("--episode and --set belong together, for example --episode=3 --set=failure")
     root = Path(words[0])
     uids = {index: uid for uid, index in episode_uids(root).items()}
     log = LabelLog(root)

@@ -33,12 +33,11 @@ class PretrainVerbConfig:
 
 def main(args: list[str]) -> int:
     """Train, save, and print how well it explains episodes it has not seen."""
-    from svm_robot.drivers.rig import RigConfig
-    from svm_robot.scripts.cli import parse, split_positionals, warn
+    from svm_robot.scripts.cli import parse, split_positionals, virtual_rig, warn
 
     words, options = split_positionals(args, USAGE, 1, 1)
     config = parse(PretrainVerbConfig, options, usage=USAGE)
-    rig = parse(RigConfig, [], rig=config.rig) if config.rig else None
+    rig = virtual_rig(config.rig) if config.rig else None
 
     import torch
     from tqdm import tqdm

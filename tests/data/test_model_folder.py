@@ -62,7 +62,7 @@ def test_other_settings_are_refused(tmp_path: Path, config: str, says: str) -> N
 
 
 def test_what_is_missing_is_named(tmp_path: Path) -> None:
-    with pytest.raises(CheckpointError, match="no hat checkpoint at .*'svm-robot knit' writes one"):
+    with pytest.raises(CheckpointError, match=r"no hat checkpoint at .*'svm-robot knit' writes one"):
         load(tmp_path / "nowhere")
     with pytest.raises(CheckpointError, match=r"is no hat checkpoint: config\.json and model\.safetensors missing"):
         load(tmp_path)

@@ -23,6 +23,7 @@ from svm_robot.learner.pilot import has_pilot
 from svm_robot.policies.checkpoint import load_flow
 from svm_robot.report.runs import FINISHED, read_run
 from svm_robot.reward.checkpoint import load_reward
+from svm_robot.scripts.main import main
 from svm_robot.vision.encoder import fingerprint
 
 STEPS = 10
@@ -194,6 +195,16 @@ def test_finetune_learns_and_keeps_a_policy(svm: Made, rig: Path) -> None:
         svm_robot("evaluate", rig, f"--policy={svm.path / 'best'}", "--episodes=2", "--judge", "--json")
     )
     assert (figures["noise"], figures["episodes"]) == ("auto", 2)
+
+
+def test_finetune_refuses_a_budget_that_the_recorded_episodes_use_up(
+    lab: Path, finetune: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    run = lab / "nothing left"
+    assert main([*finetune, f"--run={run}", f"--steps={8 * STEPS}"]) == 2
+    said = capsys.readouterr().err
+    assert f"hold {8 * STEPS} steps" in said and said.count("\n") == 1
+    assert not run.exists()
 
 
 @pytest.fixture

@@ -28,6 +28,7 @@ robot:
 rate_hz: 10
 episode_s: 0.6
 """
+REAL_RIG = Path(__file__).resolve().parents[2] / "rigs" / "so101.yaml"
 
 
 @pytest.fixture(scope="module")
@@ -76,6 +77,7 @@ def test_pretrain_writes_a_policy_and_says_nats(
         (["--out=new", "--on=failures"], 2, "failures"),
         (["--out=new", "--steps=0"], 2, "steps"),
         (["--out=new", "--rig=nowhere.yaml"], 2, "nowhere.yaml"),
+        (["--out=new", f"--rig={REAL_RIG}"], 2, "describes a real robot"),
         (["--out=taken"], 4, "exists already"),
         (["--out=taken", "--overwrite"], 4, "no policy checkpoint"),
         ([], 2, "--out"),

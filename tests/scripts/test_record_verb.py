@@ -122,6 +122,9 @@ def test_labels_are_listed_changed_and_have_a_history(root, capsys):
         (["--episode=0"], 2, "belong together"),
         (["--set=failure"], 2, "belong together"),
         (["--history=9"], 3, "there is no episode 9"),
+        (["--reason=why"], 2, "belong to a new label"),
+        (["--history=0", "--by=ada"], 2, "belong to a new label"),
+        (["--episode=0", "--set=failure", "--history=0"], 2, "give one of the two"),
     ],
 )
 def test_wrong_labels_are_refused(root, capsys, options, code, message):
