@@ -34,8 +34,9 @@ def child_processes() -> set[str]:
 
 @pytest.fixture(scope="session")
 def shared_data() -> Path:
-    """Real recordings that lie beside the checkout on some machines; their tests are skipped elsewhere."""
-    folder = Path(__file__).resolve().parents[2] / "shared" / "data"
+    """Real recordings of others: beside the checkout, or where SVM_ROBOT_SHARED_DATA says; skipped where absent."""
+    beside = Path(__file__).resolve().parents[2] / "shared" / "data"
+    folder = Path(os.environ.get("SVM_ROBOT_SHARED_DATA") or beside)
     if not folder.is_dir():
-        pytest.skip("no real recordings beside this checkout")
+        pytest.skip(f"no real recordings at {folder}")
     return folder
