@@ -17,6 +17,8 @@ from svm_robot.errors import DataError, SvmRobotError
 from svm_robot.scripts.main import main as svm_robot
 
 POLL_S = 0.5
+PATIENCE_S = 30.0
+"""A finetuning run that is asked to stop still ends its episode and writes its checkpoint."""
 
 
 def command(verb: str, *words: object, **options: object) -> list[str]:
@@ -57,16 +59,14 @@ class Stages:
             self.verb(words, sys.stderr)
         return printed.getvalue()
 
-    def parallel(
-        self, commands: Mapping[str, Sequence[str]], workers: int, runs: Sequence[Path] = (), steps: int = 0
-    ) -> None:
+    def parallel(self, commands: Mapping[str, Sequence[str]], workers: int, runs: Sequence[Path], steps: int) -> None:
         """Run named verbs as processes of one torch thread each, ``workers`` at a time.
 
-        ``runs`` and ``steps``: finetuning runs whose journals feed one progress bar. Children are ended with us.
+        ``runs``: their folders, whose journals feed one progress bar; each goes up to ``steps``. Children end with us.
         """
         self.logs.mkdir(parents=True, exist_ok=True)
         waiting, running = list(commands), dict[str, subprocess.Popen[bytes]]()
-        bar = tqdm(total=len(runs) * steps, unit=" steps", disable=not runs, dynamic_ncols=True)
+        bar = tqdm(total=len(runs) * steps, unit=" steps", dynamic_ncols=True)
         try:
             while waiting or running:
                 while waiting and len(running) < workers:
@@ -79,10 +79,7 @@ class Stages:
                     self._finished(name, running.pop(name).returncode)
         finally:
             bar.close()
-            for child in running.values():
-                child.terminate()
-            for child in running.values():
-                child.wait()
+            end_all(list(running.values()))
 
     def _start(self, name: str, words: Sequence[str]) -> subprocess.Popen[bytes]:
         threads = dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1")
@@ -108,6 +105,18 @@ class Stages:
         """Stage by stage, and the sum."""
         rows = [f"  {name:<34}{seconds:7.1f} s" for name, seconds in self.seconds.items()]
         return "\n".join([*rows, f"  {'together':<34}{sum(self.seconds.values()):7.1f} s"])
+
+
+def end_all(children: Sequence["subprocess.Popen[bytes]"]) -> None:
+    """Ask each to finish cleanly, as Ctrl-C would; what does not within ``PATIENCE_S`` is killed."""
+    for child in children:
+        child.terminate()
+    for child in children:
+        try:
+            child.wait(PATIENCE_S)
+        except subprocess.TimeoutExpired:
+            child.kill()
+            child.wait()
 
 
 def steps_done(run: Path) -> int:
