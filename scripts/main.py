@@ -27,7 +27,7 @@ VERBS: dict[str, str] = {
     "virtual": "start the virtual robot on a serial port of its own",
 }
 
-EXTRAS = {"mujoco": "virtual", "accelerate": "training", "wandb": "training"}
+EXTRAS = {"mujoco": "virtual", "accelerate": "training", "wandb": "training", "h5py": "hdf5"}
 """Packages that not everybody installs -> the extra that brings them."""
 
 MENDABLE = (
