@@ -17,6 +17,7 @@ from svm_robot.version import __version__
 VERBS: dict[str, str] = {
     "record": "record episodes on a rig and label each one",
     "label": "list the labels of a dataset, or change one",
+    "data": "check, mend, cut, join and convert datasets",
     "pretrain": "clone the recorded actions into a flow policy",
     "evaluate": "success rate of a policy on a rig, with its interval",
     "fit-reward": "train the success/failure discriminator on labelled episodes",

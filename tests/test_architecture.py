@@ -111,7 +111,8 @@ def test_functions_stay_small_enough_to_read() -> None:
 
 @pytest.mark.parametrize("verb", VERBS)
 def test_every_verb_has_a_module_a_usage_line_and_a_page(verb: str) -> None:
-    path = ROOT / "scripts" / f"{verb.replace('-', '_')}.py"
+    folder, path = ROOT / "scripts" / verb, ROOT / "scripts" / f"{verb.replace('-', '_')}.py"
+    path = folder / "__init__.py" if folder.is_dir() else path
     tree = ast.parse(path.read_text(encoding="utf-8"))
     functions = {node.name for node in tree.body if isinstance(node, ast.FunctionDef)}
     assigned = chain.from_iterable(node.targets for node in tree.body if isinstance(node, ast.Assign))

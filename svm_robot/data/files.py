@@ -20,25 +20,38 @@ def sync(path: Path) -> None:
         os.close(handle)
 
 
-def publish(staged: Path, path: Path) -> None:
-    """Give a complete file its final name; it is on disk under that name when this returns."""
-    sync(staged)
+def publish(staged: Path, path: Path, durable: bool = True) -> None:
+    """Give a complete file its final name; it is on disk under that name when this returns.
+
+    ``durable`` False is for a folder built aside, which is put on disk as a whole later: see ``sync_tree``.
+    """
+    if durable:
+        sync(staged)
     path.parent.mkdir(parents=True, exist_ok=True)
     staged.replace(path)
-    sync(path.parent)
+    if durable:
+        sync(path.parent)
 
 
-def publish_text(text: str, path: Path) -> None:
+def publish_text(text: str, path: Path, durable: bool = True) -> None:
     """Write a file as one whole: a reader sees the old one or the new one, never a part."""
     path.parent.mkdir(parents=True, exist_ok=True)
     staged = path.with_name(f".{path.name}.new")
     staged.write_text(text, encoding="utf-8")
-    publish(staged, path)
+    publish(staged, path, durable)
 
 
-def publish_json(value: Any, path: Path, indent: int | None = None) -> None:
+def publish_json(value: Any, path: Path, indent: int | None = None, durable: bool = True) -> None:
     """The same for plain JSON values."""
-    publish_text(json.dumps(value, indent=indent, ensure_ascii=False, allow_nan=False) + "\n", path)
+    publish_text(json.dumps(value, indent=indent, ensure_ascii=False, allow_nan=False) + "\n", path, durable)
+
+
+def sync_tree(folder: Path) -> None:
+    """Force a folder with everything below it onto the disk."""
+    for place, _, names in os.walk(folder):
+        for name in names:
+            sync(Path(place, name))
+        sync(Path(place))
 
 
 @contextmanager

@@ -15,24 +15,18 @@ from types import TracebackType
 from typing import Any, Self
 
 import numpy as np
-import pandas as pd
-import pyarrow as pa
-import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from svm_robot.data import columns
+from svm_robot.data.commit import Commit, Extras
 from svm_robot.data.encoder import Encoding, VideoEncoder
-from svm_robot.data.episode_stats import Stats, column_stats, merge, to_json
-from svm_robot.data.files import publish, publish_json
-from svm_robot.data.layout import DATA, EPISODES, INFO, STATS, TASKS, VIDEO, Row, name_of, read_layout
+from svm_robot.data.files import publish_json
+from svm_robot.data.layout import INFO, read_layout
 from svm_robot.data.recovery import LOCK, STAGING, is_fresh, load_stats, set_aside
 from svm_robot.data.schema import check_same, new_info
-from svm_robot.data.tables import to_arrow
+from svm_robot.data.tables import read_tasks
 from svm_robot.errors import DataError
 from svm_robot.rollout.env import EnvSpec, ImageArray
-
-QUICK = {"compression": "snappy", "use_dictionary": False, "write_statistics": False}
-"""Parquet settings: an episode's metadata is one row of some 250 columns, and an arm waits while it is written."""
 
 
 class EpisodeWriter:
@@ -43,20 +37,22 @@ class EpisodeWriter:
     ) -> None:
         self.root, self.spec, self.latent_dim = root, spec, latent_dim
         self.encoding = encoding or Encoding()
-        self.info: dict[str, Any] = {}
-        self.stats: dict[str, Stats] = {}
-        self.tasks: list[str] = []
-        self.last: Row | None = None
         self.set_aside: list[Path] = []
         """Where ``open`` put files of an unfinished episode."""
+        self._commit: Commit | None = None
         self._lock: int | None = None
         self._encoders: dict[str, VideoEncoder] = {}
         self._rows: list[Mapping[str, Any]] = []
 
     @property
+    def info(self) -> dict[str, Any]:
+        """Content of ``meta/info.json``; ``open`` first."""
+        return self._opened().info
+
+    @property
     def episodes(self) -> int:
         """Episodes saved so far, those of earlier sessions included."""
-        return int(self.info["total_episodes"])
+        return self._opened().episodes
 
     def open(self) -> None:
         """Create the dataset, or continue one of the same shape. Raises ``DataError`` when neither is possible."""
@@ -91,7 +87,7 @@ class EpisodeWriter:
             encoder.put(frames[role])
         self._rows.append(row)
 
-    def save(self, task: str, extras: Mapping[str, int | str]) -> int:
+    def save(self, task: str, extras: Extras) -> int:
         """Commit the episode; it is complete, verified and on disk when this returns its index.
 
         ``extras`` go into the episode's metadata. Raises ``DataError`` when it could not be saved whole; then
@@ -100,8 +96,10 @@ class EpisodeWriter:
         if not self._rows:
             raise DataError("an episode without a single step cannot be saved")
         try:
-            pictures = {role: encoder.finish(len(self._rows)) for role, encoder in self._encoders.items()}
-            return self._commit(task, extras, pictures)
+            encoders = {columns.IMAGES + role: encoder for role, encoder in self._encoders.items()}
+            stats = {key: encoder.finish(len(self._rows)) for key, encoder in encoders.items()}
+            videos = {key: encoder.path for key, encoder in encoders.items()}
+            return self._opened().save(self._table(), videos, task, extras, stats)
         except OSError as error:
             raise DataError(f"episode {self.episodes} could not be saved in {self.root}: {error}") from error
         finally:
@@ -152,99 +150,22 @@ class EpisodeWriter:
     def _resume(self) -> None:
         shutil.rmtree(self.root / STAGING, ignore_errors=True)
         layout = read_layout(self.root)
-        self.info, self.last = layout.info, layout.episodes[-1] if layout.episodes else None
+        last = layout.episodes[-1] if layout.episodes else None
         about = sorted({layout.episodes_file(row) for row in layout.episodes})
         counted = {*about, *(layout.data_file(row) for row in layout.episodes)}
         counted |= {layout.video_file(row, key) for row in layout.episodes for key in layout.video_keys()}
         self.set_aside = set_aside(self.root, counted)
-        self.stats = load_stats(self.root, about, layout.info)
-        if self.last is not None:
-            self.tasks = list(pd.read_parquet(self.root / TASKS).sort_values("task_index").index)
+        stats = load_stats(self.root, about, layout.info)
+        known = read_tasks(self.root) if layout.episodes else {}
+        self._commit = Commit(self.root, layout.info, stats, [known[index] for index in sorted(known)], last)
 
-    def _commit(self, task: str, extras: Mapping[str, int | str], pictures: Mapping[str, Stats]) -> int:
-        index, length, start = self.episodes, len(self._rows), int(self.info["total_frames"])
-        tasks = self.tasks if task in self.tasks else [*self.tasks, task]
-        table = self._columns(index, start, tasks.index(task))
-        stats = {key: column_stats(values.reshape(length, -1)) for key, values in table.items()}
-        stats |= {columns.IMAGES + role: values for role, values in pictures.items()}
-        row = self._episode_row(index, task, length, start) | dict(extras)
-        self._stage(table, row | {f"stats/{key}/{name}": value for key, name, value in flat(stats)})
-        self._publish(row)
-        if tasks != self.tasks:
-            self._publish_tasks(tasks)
-        merged = merge(self.stats, stats)
-        publish_json(to_json(merged), self.root / STATS)
-        info = self.info | {
-            "total_episodes": index + 1,
-            "total_frames": start + length,
-            "total_tasks": len(tasks),
-            "splits": {"train": f"0:{index + 1}"},
-        }
-        publish_json(info, self.root / INFO, indent=4)
-        self.info, self.stats, self.tasks, self.last = info, merged, tasks, row
-        return index
+    def _opened(self) -> Commit:
+        if self._commit is None:
+            raise DataError(f"the dataset at {self.root} is not open for recording")
+        return self._commit
 
-    def _columns(self, index: int, start: int, task_index: int) -> dict[str, NDArray[Any]]:
-        """Column name -> (T,) or (T, n), in the order of the feature table."""
-        length, rate_hz = len(self._rows), self.info["fps"]
-        bookkeeping = {
-            "timestamp": np.arange(length) / rate_hz,
-            "frame_index": np.arange(length),
-            "episode_index": np.full(length, index),
-            "index": np.arange(start, start + length),
-            "task_index": np.full(length, task_index),
-        }
-        table = {}
-        for key, feature in self.info["features"].items():
-            if feature["dtype"] == "video":
-                continue
-            values = bookkeeping[key] if key in bookkeeping else np.stack([row[key] for row in self._rows])
-            shape = (length,) if list(feature["shape"]) == [1] else (length, *feature["shape"])
-            table[key] = values.astype(feature["dtype"]).reshape(shape)
-        return table
-
-    def _episode_row(self, index: int, task: str, length: int, start: int) -> Row:
-        row: Row = {"episode_index": index, "tasks": [task], "length": length}
-        row |= self._next_file("data")
-        row |= {"dataset_from_index": start, "dataset_to_index": start + length}
-        for role in self.spec.cameras:
-            key = f"videos/{columns.IMAGES}{role}"
-            row |= self._next_file(key)
-            row |= {f"{key}/from_timestamp": 0.0, f"{key}/to_timestamp": length / self.info["fps"]}
-        return row | self._next_file("meta/episodes")
-
-    def _next_file(self, prefix: str) -> Row:
-        """Chunk and file number after those of the last episode."""
-        if self.last is None:
-            return {f"{prefix}/chunk_index": 0, f"{prefix}/file_index": 0}
-        size = int(self.info["chunks_size"])
-        number = self.last[f"{prefix}/chunk_index"] * size + self.last[f"{prefix}/file_index"] + 1
-        return {f"{prefix}/chunk_index": number // size, f"{prefix}/file_index": number % size}
-
-    def _stage(self, table: Mapping[str, NDArray[Any]], row: Row) -> None:
-        """Write the episode's two Parquet files aside."""
-        staging = self.root / STAGING
-        staging.mkdir(exist_ok=True)
-        arrays = {key: to_arrow(values) for key, values in table.items()}
-        pq.write_table(pa.table(arrays), staging / "data.parquet", **QUICK)
-        plain = {key: [value.tolist() if isinstance(value, np.ndarray) else value] for key, value in row.items()}
-        pq.write_table(pa.Table.from_pydict(plain), staging / "episode.parquet", **QUICK)
-
-    def _publish(self, row: Row) -> None:
-        """Give the episode's files their names; they do not count before ``meta/info.json`` says so."""
-        staging = self.root / STAGING
-        for role in self.spec.cameras:
-            key = columns.IMAGES + role
-            publish(staging / role / "video.mp4", self.root / name_of(VIDEO, row, f"videos/{key}", video_key=key))
-        publish(staging / "data.parquet", self.root / name_of(DATA, row, "data"))
-        publish(staging / "episode.parquet", self.root / name_of(EPISODES, row, "meta/episodes"))
-
-    def _publish_tasks(self, tasks: list[str]) -> None:
-        staged = self.root / STAGING / "tasks.parquet"
-        pd.DataFrame({"task_index": range(len(tasks))}, index=pd.Index(tasks, name="task")).to_parquet(staged)
-        publish(staged, self.root / TASKS)
-
-
-def flat(stats: Mapping[str, Stats]) -> list[tuple[str, str, NDArray[Any]]]:
-    """Nested statistics as (column, statistic, value)."""
-    return [(key, name, value) for key, column in stats.items() for name, value in column.items()]
+    def _table(self) -> dict[str, NDArray[Any]]:
+        """Column name -> (T,) or (T, n), as the feature table wants them."""
+        features = self.info["features"]
+        names = [key for key in features if key in self._rows[0]]
+        return {key: np.stack([row[key] for row in self._rows]).astype(features[key]["dtype"]) for key in names}

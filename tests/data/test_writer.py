@@ -14,7 +14,7 @@ import pytest
 from recordings import record_toy
 from toys import ToySpec
 
-from svm_robot.data import columns, encoder, load_dataset, writer
+from svm_robot.data import columns, commit, encoder, load_dataset, writer
 from svm_robot.data.episode_stats import from_json
 from svm_robot.data.files import publish
 from svm_robot.data.labels import FILE
@@ -102,19 +102,19 @@ def test_a_kill_between_the_files_of_a_commit_is_healed_by_the_next_open(
     root = shutil.copytree(two_episodes, tmp_path / "d")
     calls = []
 
-    def stops(staged, path):
+    def stops(staged, path, **how):
         calls.append(path)
         if len(calls) == number + 1:
             if after:
-                publish(staged, path)
+                publish(staged, path, **how)
             raise Killed
-        publish(staged, path)
+        publish(staged, path, **how)
 
     victim = EpisodeWriter(root, ToySpec())
     monkeypatch.setattr(writer, "check_same", lambda *_: None)
     victim.open()
-    monkeypatch.setattr(writer, "publish", stops)
-    monkeypatch.setattr(writer, "publish_json", lambda value, path, **how: stops(fake(value, path), path))
+    monkeypatch.setattr(commit, "publish", stops)
+    monkeypatch.setattr(commit, "publish_json", lambda value, path, **how: stops(fake(value, path), path))
     with pytest.raises(Killed):
         save_one_latent(victim)
     victim.close()
@@ -190,7 +190,7 @@ def test_a_full_disk_fails_the_episode_loudly_and_spares_the_others(tmp_path, mo
     with EpisodeWriter(root, ToySpec()) as used:
         save_one(used)
         with monkeypatch.context() as patch:
-            patch.setattr(writer.pq, "write_table", full)
+            patch.setattr(commit.pq, "write_table", full)
             with pytest.raises(DataError, match=r"episode 1 could not be saved.*No space left"):
                 save_one(used)
         assert not (root / ".recording").exists()

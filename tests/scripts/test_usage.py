@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from svm_robot import errors
+from svm_robot.scripts.data import SUBCOMMANDS
 from svm_robot.scripts.main import VERBS, main
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -48,6 +49,8 @@ def commands_in_documents() -> list[tuple[str, str]]:
 @pytest.mark.parametrize("verb", VERBS)
 def test_options_named_in_the_documents_exist(verb: str, capsys: pytest.CaptureFixture[str]) -> None:
     main([verb, "--help"])
+    for subcommand in SUBCOMMANDS if verb == "data" else ():
+        main([verb, subcommand, "--help"])
     known = set(re.findall(r"^  --([\w.]+)", capsys.readouterr().out, re.MULTILINE)) | {"help"}
     choices = tuple(name.removesuffix("type") for name in known if name.endswith(".type"))
     shown = [("commands.md", section(verb))]
@@ -59,6 +62,17 @@ def test_options_named_in_the_documents_exist(verb: str, capsys: pytest.CaptureF
             assert name in known or (choices and name.startswith(choices)), (
                 f"{where}: --{option} is no option of {verb}"
             )
+
+
+@pytest.mark.parametrize("subcommand", SUBCOMMANDS)
+def test_the_page_shows_the_usage_line_of_each_data_subcommand(
+    subcommand: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    found = re.search(rf"^### data {subcommand}\n(.*?)(?=^##|\Z)", section("data"), re.DOTALL | re.MULTILINE)
+    assert found, f"docs/commands.md has no section '### data {subcommand}'"
+    assert main(["data", subcommand, "--help"]) == 0
+    usage = capsys.readouterr().out.splitlines()[0].removeprefix("usage: ")
+    assert usage.startswith(f"svm-robot data {subcommand}") and f"```\n{usage}\n```" in found.group(1)
 
 
 def test_verbs_named_in_the_documents_exist() -> None:

@@ -1,0 +1,1 @@
+"""Datasets examined, mended, rebuilt and imported. A source is never edited in place."""
