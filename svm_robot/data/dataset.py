@@ -11,6 +11,7 @@ import numpy as np
 
 from svm_robot.data import columns
 from svm_robot.data.episodes import EpisodeData
+from svm_robot.data.label_view import told_by_columns
 from svm_robot.data.labels import LabelLog, snapshot_hash
 from svm_robot.data.layout import Row, read_layout
 from svm_robot.data.pictures import camera_keys, camera_size, pick, read_pictures
@@ -97,18 +98,6 @@ def build(
         terminated=outcome is Outcome.SUCCESS,
         frames=frames,
     )
-
-
-def told_by_columns(part: Part) -> Outcome | None:
-    """The outcome of an episode that the label log does not know.
-
-    In our own recordings a missing success may have been failure, unsure or aborted, so nothing is guessed there.
-    """
-    if columns.SUCCESS not in part:
-        return None
-    if part[columns.SUCCESS].astype(bool).any():
-        return Outcome.SUCCESS
-    return None if columns.EPISODE_UID in part else Outcome.FAILURE
 
 
 def joint_names(feature: dict[str, Any]) -> tuple[str, ...]:

@@ -1,6 +1,7 @@
 """The label log: what was said of each episode, by whom and when. Lines are only ever appended.
 
-Labels hang on the episode's uid, so they survive renumbering. The current view is derived: the last line wins.
+Labels hang on the episode's uid, so they survive renumbering. The current view is derived: the last line wins, and an
+undo line takes back the one before it. ``label_view`` joins the log with the episodes that are there.
 """
 
 import fcntl
@@ -8,7 +9,7 @@ import hashlib
 import json
 import os
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -20,7 +21,9 @@ from svm_robot.errors import DataError
 from svm_robot.rollout.episode import Outcome
 from svm_robot.version import __version__
 
-VERSION = 1
+VERSION = 2
+"""1 had neither tags nor undo."""
+READABLE = (1, 2)
 FILE = "labels.jsonl"
 
 
@@ -30,6 +33,7 @@ class Label:
 
     episode_uid: int
     outcome: Outcome
+    """In an undo line: the outcome that was taken back."""
     by: str
     """Who said it: ``judge``, or a person's name."""
     time: float
@@ -37,6 +41,22 @@ class Label:
     reason: str | None = None
     tool: str = __version__
     version: int = VERSION
+    tags: tuple[str, ...] = ()
+    """Free words for people and filters; nothing trains on them."""
+    undo: bool = False
+    """True: this line takes back the label of the episode that counted until here; the one before it counts again."""
+
+
+@dataclass(frozen=True)
+class Draft:
+    """A label that has not been said yet."""
+
+    uid: int
+    outcome: Outcome
+    reason: str | None = None
+    tags: tuple[str, ...] = ()
+    by: str | None = None
+    """Who says it, where that is not the one who writes."""
 
 
 class LabelLog:
@@ -45,28 +65,53 @@ class LabelLog:
     def __init__(self, root: Path, clock: Callable[[], float] = time.time) -> None:
         self.root, self.path, self.clock = root, root / FILE, clock
 
-    def set(self, uid: int, outcome: Outcome, by: str, reason: str | None = None) -> Label:
+    def set(self, uid: int, outcome: Outcome, by: str, reason: str | None = None, tags: Collection[str] = ()) -> Label:
         """Label an episode of this dataset (again). Raises ``DataError`` for a uid the dataset does not have."""
-        known = episode_uids(self.root)
-        if uid not in known:
-            raise DataError(f"{self.root} has no episode with uid {uid}; it has {len(known)} episodes")
-        return self.append(uid, outcome, by, reason)
+        self._check_known([uid])
+        return self.append(uid, outcome, by, reason, tags)
 
-    def append(self, uid: int, outcome: Outcome, by: str, reason: str | None = None) -> Label:
-        """Add a line; on disk when this returns. For the recorder, which knows that the episode exists."""
-        label = Label(uid, Outcome(outcome), by, self.clock(), reason)
-        line = json.dumps(asdict(label), ensure_ascii=False) + "\n"
+    def set_all(self, drafts: Collection[Draft], by: str) -> list[Label]:
+        """Several labels in one write: all of them, or after any error none. Raises as ``set`` does."""
+        self._check_known([draft.uid for draft in drafts])
+        now = self.clock()
+        labels = [
+            Label(draft.uid, Outcome(draft.outcome), draft.by or by, now, draft.reason, tags=tuple(draft.tags))
+            for draft in drafts
+        ]
         with self._locked() as handle:
-            os.write(handle, line.encode())
-            os.fsync(handle)
+            _append(handle, labels)
+        return labels
+
+    def append(
+        self, uid: int, outcome: Outcome, by: str, reason: str | None = None, tags: Collection[str] = ()
+    ) -> Label:
+        """Add a line; on disk when this returns. For the recorder, which knows that the episode exists."""
+        label = Label(uid, Outcome(outcome), by, self.clock(), reason, tags=tuple(tags))
+        with self._locked() as handle:
+            _append(handle, [label])
         return label
 
+    def undo(self, uid: int, by: str, reason: str | None = None) -> Label:
+        """Take back the label of an episode that counts now, and return it. Both lines stay in the history.
+
+        Raises ``DataError`` when there is nothing left to take back.
+        """
+        with self._locked() as handle:  # what counts now is asked under the lock: two undos take back two labels
+            standing = stacks(self.entries()).get(uid)
+            if not standing:
+                raise DataError(f"the episode with uid {uid} has no label that could be taken back")
+            taken = standing[-1]
+            _append(handle, [Label(uid, taken.outcome, by, self.clock(), reason, tags=taken.tags, undo=True)])
+        return taken
+
     def entries(self) -> list[Label]:
-        """The whole log, oldest first."""
-        if not self.path.exists():
+        """The whole log, oldest first. A last line that a power cut left torn was never acknowledged and is none."""
+        try:
+            data = self.path.read_bytes()
+        except FileNotFoundError:
             return []
-        text = self.path.read_text(encoding="utf-8")
-        whole = text.split("\n")[:-1]  # a torn last line (power cut) was never acknowledged
+        lines = data.split(b"\n")
+        whole = lines if _is_whole(lines[-1]) else lines[:-1]
         return [self._parse(number, line) for number, line in enumerate(whole, start=1)]
 
     def history(self, uid: int) -> list[Label]:
@@ -75,41 +120,90 @@ class LabelLog:
 
     def current(self) -> dict[int, Label]:
         """Episode uid -> the label that counts. Unlabelled episodes are absent."""
-        return {label.episode_uid: label for label in self.entries()}
+        return {uid: labels[-1] for uid, labels in stacks(self.entries()).items() if labels}
 
     def snapshot_hash(self) -> str:
-        """Hash of the current view, for whatever was trained from it."""
+        """Hash of everything the log says now, also of episodes that are gone; see ``LabelView.snapshot``."""
         return snapshot_hash({uid: label.outcome for uid, label in self.current().items()})
 
-    def _parse(self, number: int, line: str) -> Label:
+    def _check_known(self, uids: Iterable[int]) -> None:
+        known = episode_uids(self.root)
+        for uid in uids:
+            if uid not in known:
+                raise DataError(f"{self.root} has no episode with uid {uid}; it has {len(known)} episodes")
+
+    def _parse(self, number: int, line: bytes) -> Label:
         try:
-            fields: dict[str, Any] = json.loads(line)
-            if fields["version"] != VERSION:
-                raise DataError(f"{self.path}, line {number}: version {fields['version']}, this tool reads {VERSION}")
-            return Label(**{**fields, "outcome": Outcome(fields["outcome"])})
-        except (ValueError, KeyError, TypeError) as error:
-            if isinstance(error, DataError):
-                raise
-            raise DataError(f"{self.path}, line {number}: not a label ({error})") from error
+            return parse_line(line)
+        except DataError as error:
+            raise DataError(f"{self.path}, line {number}: {error}") from error
 
     @contextmanager
     def _locked(self) -> Iterator[int]:
-        """A handle at the end of the log, with the lock held and a torn last line cut off."""
+        """A handle at the end of the log, with the lock held and the last line whole."""
         if not self.root.is_dir():
             raise DataError(f"no dataset at {self.root}: nothing to label")
-        handle = os.open(self.path, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o644)
+        handle = self._open_and_lock()
         try:
-            fcntl.flock(handle, fcntl.LOCK_EX)
-            _cut_torn_line(handle)
+            _mend_last_line(handle)
             yield handle
         finally:
             os.close(handle)
 
+    def _open_and_lock(self) -> int:
+        """The log that has this name once the lock is held: a rebuilt dataset may have taken the place of the old."""
+        while True:
+            handle = os.open(self.path, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o644)
+            try:
+                fcntl.flock(handle, fcntl.LOCK_EX)
+                if os.path.samestat(os.fstat(handle), self.path.stat()):
+                    return handle
+            except FileNotFoundError:
+                pass
+            except BaseException:
+                os.close(handle)
+                raise
+            os.close(handle)
+
+
+def stacks(entries: Iterable[Label]) -> dict[int, list[Label]]:
+    """Episode uid -> its labels that were not taken back, oldest first; the last one counts."""
+    standing: dict[int, list[Label]] = {}
+    for label in entries:
+        of_episode = standing.setdefault(label.episode_uid, [])
+        if not label.undo:
+            of_episode.append(label)
+        elif of_episode:
+            of_episode.pop()
+    return standing
+
 
 def snapshot_hash(outcomes: Mapping[int, Outcome | None]) -> str:
-    """Stable 16-digit hash of labels; the order and unlabelled episodes do not matter."""
+    """Stable 16-digit hash of labels: of the outcomes, which is what training sees, not of tags or reasons.
+
+    The order and unlabelled episodes do not matter; it returns when the labels return.
+    """
     lines = sorted(f"{uid} {outcome}" for uid, outcome in outcomes.items() if outcome is not None)
     return hashlib.sha256("\n".join(lines).encode()).hexdigest()[:16]
+
+
+def to_line(label: Label) -> str:
+    """The label as it stands in the log, without the line break."""
+    return json.dumps(asdict(label), ensure_ascii=False)
+
+
+def parse_line(line: str | bytes) -> Label:
+    """The inverse of ``to_line``; also of lines that older versions wrote. Raises ``DataError``."""
+    try:
+        fields: dict[str, Any] = json.loads(line)
+        if fields["version"] not in READABLE:
+            raise DataError(f"version {fields['version']}, this tool reads {' and '.join(map(str, READABLE))}")
+        tags = tuple(str(tag) for tag in fields.get("tags", ()))
+        return Label(**{**fields, "outcome": Outcome(fields["outcome"]), "tags": tags})
+    except (ValueError, KeyError, TypeError) as error:
+        if isinstance(error, DataError):
+            raise
+        raise DataError(f"not a label ({error})") from error
 
 
 def episode_uids(root: Path) -> dict[int, int]:
@@ -125,10 +219,37 @@ def episode_uids(root: Path) -> dict[int, int]:
     return uids
 
 
-def _cut_torn_line(handle: int) -> None:
+def _append(handle: int, labels: Iterable[Label]) -> None:
+    """Write whole lines and force them onto the disk; after an error (disk full) the log is as it was."""
+    data = "".join(to_line(label) + "\n" for label in labels).encode()
+    size = os.lseek(handle, 0, os.SEEK_END)
+    try:
+        while data:
+            data = data[os.write(handle, data) :]
+        os.fsync(handle)
+    except BaseException:
+        os.ftruncate(handle, size)
+        raise
+
+
+def _mend_last_line(handle: int) -> None:
+    """End a last line that lacks its line break (an editor), cut off one that is torn (a power cut)."""
     size = os.lseek(handle, 0, os.SEEK_END)
     position = size
     while position > 0 and os.pread(handle, 1, position - 1) != b"\n":
         position -= 1
-    if position != size:
+    if position == size:
+        return
+    if _is_whole(os.pread(handle, size - position, position)):
+        os.write(handle, b"\n")
+    else:
         os.ftruncate(handle, position)
+
+
+def _is_whole(last: bytes) -> bool:
+    """True when the text behind the last line break is a complete label all the same."""
+    try:
+        parse_line(last)
+    except DataError:
+        return False
+    return True
