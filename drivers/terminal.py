@@ -4,25 +4,18 @@ LeRobot's own terminal listener is not used: it reads the last byte of some func
 would mean success; it loses the terminal's settings on SIGTERM; and it needs a thread where a poll is enough.
 """
 
-import atexit
-import os
-import select
-import signal
 import sys
-import termios
-import threading
 import time
-import tty
-from types import FrameType, TracebackType
-from typing import Any, Self, TextIO
+from types import TracebackType
+from typing import Self, TextIO
 
 from svm_robot.drivers.keys import KeyReader
-from svm_robot.errors import ConfigError, DeviceError
+from svm_robot.drivers.single_keys import SingleKeys
 
 VERDICTS = {"s": "success", "f": "failure", "u": "unsure", "d": "aborted"}
 STOP = "q"
 HELP = "s success, f failure, u unsure, d discard; q stop after this episode"
-EXIT_SIGTERM = 143
+INSTEAD = "Use --judge on the virtual robot, or run this in a terminal (over SSH: ssh -t)"
 
 
 class TerminalOperator:
@@ -32,10 +25,9 @@ class TerminalOperator:
         """``keys`` and ``screen``: standard input and standard error unless given."""
         self.keys = keys if keys is not None else sys.stdin
         self.screen = screen if screen is not None else sys.stderr
+        self._single = SingleKeys(self.keys, INSTEAD)
         self._reader = KeyReader()
         self._stop = False
-        self._saved: list[Any] | None = None
-        self._saved_handler: Any = None
 
     def __enter__(self) -> Self:
         self.open()
@@ -48,33 +40,11 @@ class TerminalOperator:
 
     def open(self) -> None:
         """Take single keys without echo. Raises ``ConfigError`` when there is no terminal to take them from."""
-        if self._saved is not None:
-            return
-        if self.keys.closed or not self.keys.isatty():
-            raise ConfigError(
-                "nobody can press a key here: standard input is no terminal. "
-                "Use --judge on the virtual robot, or run this in a terminal (over SSH: ssh -t)"
-            )
-        self._saved = termios.tcgetattr(self.keys)
-        atexit.register(self.close)
-        if threading.current_thread() is threading.main_thread() and signal.getsignal(signal.SIGTERM) is signal.SIG_DFL:
-            self._saved_handler = signal.signal(signal.SIGTERM, _exit)
-        tty.setcbreak(self.keys, termios.TCSADRAIN)  # single keys, no echo; Ctrl-C still interrupts
+        self._single.open()
 
     def close(self) -> None:
         """Put the terminal back as it was; may be called twice."""
-        if self._saved is None:
-            return
-        saved, self._saved = self._saved, None
-        try:
-            termios.tcsetattr(self.keys, termios.TCSADRAIN, saved)
-        except (termios.error, ValueError):
-            pass  # the terminal itself is gone (a dropped connection): nothing to put back
-        finally:
-            if self._saved_handler is not None:
-                signal.signal(signal.SIGTERM, self._saved_handler)
-                self._saved_handler = None
-            atexit.unregister(self.close)
+        self._single.close()
 
     def begin(self, episode: int) -> None:
         """Wait until the person is ready: Enter starts the episode, ``q`` says that it shall not begin.
@@ -108,17 +78,7 @@ class TerminalOperator:
 
     def _pressed(self, timeout_s: float | None) -> list[str]:
         """What was typed since the last call; waits up to ``timeout_s`` (None: for ever). A ``q`` among it is noted."""
-        if self._saved is None:
-            raise DeviceError("the terminal is not open; use TerminalOperator in a with block")
-        if not select.select([self.keys], [], [], timeout_s)[0]:
-            return []
-        try:
-            data = os.read(self.keys.fileno(), 1024)
-        except OSError:
-            data = b""
-        if not data:
-            raise DeviceError("the terminal is gone (connection lost?); the episode cannot be labelled")
-        keys = self._reader.feed(data, time.monotonic())
+        keys = self._reader.feed(self._single.read(timeout_s), time.monotonic())
         if STOP in keys and not self._stop:  # also behind a verdict: "sq" typed at once
             self._stop = True
             self._say("stopping after this episode")
@@ -126,8 +86,3 @@ class TerminalOperator:
 
     def _say(self, text: str) -> None:
         print(text, file=self.screen, flush=True)
-
-
-def _exit(number: int, frame: FrameType | None) -> None:
-    """SIGTERM becomes an ordinary exit, so that everything that is open gets closed."""
-    sys.exit(EXIT_SIGTERM)

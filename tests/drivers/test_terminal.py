@@ -207,6 +207,64 @@ def test_escape_sequences_are_not_read_as_letters(name: str, data: bytes, keys: 
     assert [key for byte in data for key in split.feed(bytes([byte]), 0.0)] == keys, "the same byte by byte"
 
 
+@pytest.mark.parametrize(
+    ("name", "data", "keys"),
+    [
+        ("characters as typed", "aB9 +ü,".encode(), ["a", "B", "9", " ", "+", "ü", ","]),
+        ("arrows", b"\x1b[A\x1b[B\x1b[C\x1b[D", ["up", "down", "right", "left"]),
+        ("arrows of another terminal", b"\x1bOC\x1bOD", ["right", "left"]),
+        ("with Shift it is another key", b"\x1b[1;2Cs", ["s"]),
+        ("the rest", b"\r\x7f\x08\x01\x1bOP\x1b[15~", ["enter", "backspace", "backspace"]),
+        ("a torn character", b"\xc3s", ["s"]),
+    ],
+)
+def test_every_key_has_a_name(name: str, data: bytes, keys: list[str]) -> None:
+    assert KeyReader().keys(data, 0.0) == keys
+    split = KeyReader()
+    assert [key for byte in data for key in split.keys(bytes([byte]), 0.0)] == keys, "the same byte by byte"
+
+
+def test_a_split_arrow_is_an_arrow_and_a_lone_escape_is_told_in_time() -> None:
+    reader = KeyReader()
+    assert reader.keys(b"\x1b", 0.0) == []
+    assert reader.keys(b"", LONE_ESCAPE_S / 2) == []
+    assert reader.keys(b"[C", LONE_ESCAPE_S / 2) == ["right"]
+    assert reader.keys(b"\x1b", 1.0) == []
+    assert reader.keys(b"", 1.0 + 2 * LONE_ESCAPE_S) == ["escape"]
+    assert reader.keys(b"[", 1.0 + 3 * LONE_ESCAPE_S) == ["["]
+
+
+BACKGROUND = """
+import os, signal, sys
+from svm_robot.drivers.single_keys import SingleKeys
+from svm_robot.errors import ConfigError
+if os.fork():
+    sys.exit(os.waitstatus_to_exitcode(os.wait()[1]))
+os.setpgid(0, 0)  # as a shell does with what ends in '&'
+try:
+    SingleKeys(sys.stdin, "Do this instead.").open()
+except ConfigError as error:
+    print(error, flush=True)
+    os._exit(7)
+os._exit(0)
+"""
+
+
+def test_in_the_background_it_says_so_instead_of_being_stopped() -> None:
+    pid, hand = pty.fork()
+    if pid == 0:
+        os.execv(sys.executable, [sys.executable, "-c", BACKGROUND])
+    said = b""
+    try:
+        while select.select([hand], [], [], 30)[0]:
+            said += os.read(hand, 1024)
+    except OSError:
+        pass  # the other side has ended
+    assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 7, said
+    os.close(hand)
+    assert b"in the background" in said and b"Do this instead." in said
+
+
 def test_a_lone_escape_does_not_swallow_the_next_key() -> None:
     reader = KeyReader()
     assert reader.feed(b"\x1b", 0.0) == []
