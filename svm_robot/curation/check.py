@@ -1,0 +1,53 @@
+"""Examines a dataset without changing it: which episodes are whole, and what is wrong with the others.
+
+An episode is whole when LeRobot's own loader can read every item of it, and when it is what was recorded: no row
+without its frames, no frame without its row, no number that is not finite, no byte changed since it was saved.
+"""
+
+from collections.abc import Callable
+from pathlib import Path
+
+from svm_robot.curation.check_extras import check_labels, check_stats, check_strays
+from svm_robot.curation.check_frames import check_frames
+from svm_robot.curation.check_meta import read_meta
+from svm_robot.curation.check_rows import Rows, check_rows
+from svm_robot.curation.findings import Finding, Ledger, Report
+
+__all__ = ["Finding", "Report", "check_dataset"]
+
+Progress = Callable[[int, int], None]
+"""Told (pieces done, pieces in all); a piece is one episode's rows or one camera's frames of it."""
+
+
+def check_dataset(root: Path, deep: bool = False, progress: Progress | None = None) -> Report:
+    """Examine the dataset at ``root``. Never raises for what is on the disk, and never writes.
+
+    Files whose digest was noted when they were saved are compared by it; the others are decoded. ``deep`` decodes all.
+    """
+    root, ledger, rows = Path(root), Ledger(), Rows()
+    meta = None
+    with ledger.guard("format", "the metadata cannot be read"):
+        meta = read_meta(root, ledger)
+    if meta is None:
+        return Report(root, 0, 0, (), ledger.all_findings(), (), ())
+    done, pieces = 0, len(meta.rows) * (1 + len(meta.video_keys))
+
+    def tick(number: int) -> None:
+        nonlocal done
+        done += number
+        if progress is not None:
+            progress(done, pieces)
+
+    with ledger.guard("data", "the data files cannot be read"):
+        rows = check_rows(meta, ledger, tick)
+    with ledger.guard("video", "the video files cannot be read"):
+        check_frames(meta, rows, ledger, deep, tick)
+    with ledger.guard("stats", "the statistics cannot be read"):
+        check_stats(meta, rows, ledger)
+    with ledger.guard("labels", "the labels cannot be read"):
+        check_labels(meta, rows, ledger)
+    with ledger.guard("stray", "the folders cannot be read"):
+        check_strays(meta, ledger)
+    verified = tuple(index for index in meta.rows if index not in ledger.broken)
+    notes, leftovers = tuple(ledger.notes), tuple(ledger.leftovers)
+    return Report(root, meta.counted, rows.total, verified, ledger.all_findings(), notes, leftovers)
