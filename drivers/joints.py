@@ -70,3 +70,6 @@ def _limits() -> dict[str, tuple[float, float]]:
 
 JOINT_LIMITS: Mapping[str, tuple[float, float]] = _limits()
 """Joint key -> (lower, upper) in robot units."""
+
+JOINT_UNITS: tuple[str, ...] = tuple("%" if joint == "gripper.pos" else "deg" for joint in JOINTS)
+"""Unit of each joint, as ``drivers/identity.py`` names them."""

@@ -1,7 +1,7 @@
 """The plain values a driver hands out. They satisfy the seams of ``svm_robot.rollout`` by shape."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +21,14 @@ class Spec:
     """Camera role -> (height, width) in pixels."""
     rate_hz: float
     """Control steps per second of robot time."""
+    units: tuple[str, ...] = ()
+    """Unit of each joint: ``deg``, ``%`` (0..100), ``±%`` (-100..100), ``""`` unknown; empty: none is known."""
+    robot_id: str = ""
+    """The name this very robot goes by; empty when it has none."""
+    calibration: str = ""
+    """16 hex digits that stand for the calibration in use; empty: unknown."""
+    camera_identities: Mapping[str, str] = field(default_factory=dict)
+    """Camera role -> which device it is; a role that is not named is unknown."""
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,9 @@ from numpy.typing import NDArray
 
 from svm_robot.drivers.camera_frames import camera_sizes, timed_frame
 from svm_robot.drivers.clock import Clock
+from svm_robot.drivers.identity import calibration_hash, camera_identities, joint_units, robot_id
 from svm_robot.drivers.observation import Applied, Observation, Spec
+from svm_robot.drivers.rig_statistics import RigStatistics, rig_statistics
 from svm_robot.drivers.safety import Safety, SafetyConfig
 from svm_robot.drivers.shutdown import shut_down
 from svm_robot.drivers.ticker import Ticker
@@ -32,28 +34,6 @@ class StartPose:
     """Joint key -> position; joints that are not named stay where they are."""
     speed: float = 30.0
     """Greatest speed of any joint on the way [robot units/s]; where the safety limits allow less, they win."""
-
-
-@dataclass(frozen=True)
-class RigStatistics:
-    """How well the loop kept time since the rig was opened."""
-
-    ticks: int
-    missed: int
-    """Ticks left out because the loop came back too late."""
-    lateness_p99_s: float
-    lateness_max_s: float
-    frame_age_mean_s: Mapping[str, float]
-    """Camera role -> mean age of its frames when they were handed out."""
-    frame_age_max_s: Mapping[str, float]
-
-    def __str__(self) -> str:
-        ages = [
-            f"{role} pictures {1e3 * mean:.0f} ms old (at most {1e3 * self.frame_age_max_s[role]:.0f})"
-            for role, mean in self.frame_age_mean_s.items()
-        ]
-        late = f"late by {1e3 * self.lateness_p99_s:.1f} ms (p99), {1e3 * self.lateness_max_s:.1f} ms at most"
-        return ", ".join([f"{self.missed} of {self.ticks + self.missed} ticks missed", late, *ages])
 
 
 class RigEnv:
@@ -79,7 +59,16 @@ class RigEnv:
         self.robot, self.clock = robot, clock
         joints = tuple(key for key, kind in robot.action_features.items() if key.endswith(".pos") and kind is float)
         cameras = camera_sizes(robot.observation_features)
-        self.spec = Spec(robot.robot_type, joints, cameras, rate_hz)
+        self.spec = Spec(
+            robot.robot_type,
+            joints,
+            cameras,
+            rate_hz,
+            units=joint_units(robot, joints),
+            robot_id=robot_id(robot),
+            calibration=calibration_hash(robot),
+            camera_identities=camera_identities(robot),
+        )
         self.start = start or StartPose()
         self._check({*limits, *safety.limits})
         self.max_frame_age_s = max_frame_age_s
@@ -110,14 +99,15 @@ class RigEnv:
         """
         self.ticker.wait()
         raw, now = self._read()
+        state = self._state(raw)
         if self._previous is None:
-            self._previous = self._state(raw)
+            self._previous = state
         pictures: dict[str, ImageArray] = {}
         times: dict[str, float] = {}
         for role in self.spec.cameras if frames else ():
             pictures[role], times[role] = timed_frame(self._camera(role), raw[role], now)
             self._check_age(role, self.clock.now_s() - times[role])
-        return Observation(self._state(raw), now, pictures, times)
+        return Observation(state, now, pictures, times)
 
     def apply(self, action: FloatArray) -> Applied:
         """Send (J,) absolute joint targets, limited relative to the last targets sent; does not wait.
@@ -152,16 +142,7 @@ class RigEnv:
 
     def statistics(self) -> RigStatistics:
         """How well the loop kept time so far."""
-        late = self.ticker.lateness_s or [0.0]
-        seen = {role: ages for role, ages in self._ages.items() if ages}
-        return RigStatistics(
-            ticks=self.ticker.ticks,
-            missed=self.ticker.missed,
-            lateness_p99_s=float(np.percentile(late, 99)),
-            lateness_max_s=max(late),
-            frame_age_mean_s={role: float(np.mean(ages)) for role, ages in seen.items()},
-            frame_age_max_s={role: max(ages) for role, ages in seen.items()},
-        )
+        return rig_statistics(self.ticker, self._ages)
 
     def _check(self, limited: set[str]) -> None:
         if not self.spec.joints:

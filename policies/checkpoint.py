@@ -11,7 +11,7 @@ from svm_robot.data.files import check_place, new_folder
 from svm_robot.data.model_folder import CONFIG, WEIGHTS, load_model
 from svm_robot.errors import CheckpointError
 from svm_robot.policies.modeling_svm_flow import SvmFlowPolicy
-from svm_robot.rollout.env import EnvSpec
+from svm_robot.rollout.env import RigShape
 from svm_robot.rollout.fits import differences
 from svm_robot.vision.encoder import fingerprint
 
@@ -42,7 +42,7 @@ def load_flow(path: Path, device: str = "cpu") -> SvmFlowPolicy:
     return policy
 
 
-def check_fits(policy: SvmFlowPolicy, spec: EnvSpec) -> None:
+def check_fits(policy: SvmFlowPolicy, spec: RigShape) -> None:
     """``CheckpointError`` with a diff when ``spec`` is not the robot this policy was trained on."""
     config = policy.config
     found = differences(

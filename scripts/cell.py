@@ -13,7 +13,8 @@ from svm_robot.rollout import Env, Operator, Policy
 from svm_robot.scripts.cli import warn
 
 if TYPE_CHECKING:
-    from svm_robot.drivers.rig_env import RigEnv, RigStatistics
+    from svm_robot.drivers.rig_env import RigEnv
+    from svm_robot.drivers.rig_statistics import RigStatistics
     from svm_robot.drivers.virtual.cell import VirtualCell
     from svm_robot.drivers.virtual.judge import Judged
 

@@ -33,11 +33,19 @@ class RecordConfig(RigConfig):
     judge: bool = False  # let the virtual world say the outcome, instead of the keys s/f/u/d
     clumsiness: float = 1.0  # of the scripted operator: 0 never fails, 1 fails about every second time
     reward: str | None = None  # reward model that scores the episodes live
+    slow_loop: Literal["warn", "reject"] = "warn"  # reject: a slow episode is kept, labelled aborted, and made again
+    slow_rate: float = 0.95  # an episode is slow below this share of rate_hz on average [0..1]
+    slow_gap: float = 3.0  # or with so many control periods between two steps [periods of 1/rate_hz]
+    accept_changes: bool = False  # continue a dataset with another calibration, camera device or robot id, and note it
 
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.episodes < 1:
             raise ConfigError(f"episodes is {self.episodes}; record at least 1")
+        if not 0 <= self.slow_rate <= 1:
+            raise ConfigError(f"slow_rate is {self.slow_rate}; it is a share of rate_hz, from 0 to 1")
+        if not self.slow_gap > 1:
+            raise ConfigError(f"slow_gap is {self.slow_gap} periods; every gap is at least one, so it must be above 1")
         if (self.control == "policy") != (self.policy is not None):
             raise ConfigError("--control=policy and --policy=PATH belong together")
 
@@ -45,9 +53,10 @@ class RecordConfig(RigConfig):
 def main(args: list[str]) -> int:
     """Record, say what became of each episode, and name the next step."""
     from svm_robot.data.recorder import Recorder
-    from svm_robot.data.recovery import SET_ASIDE
-    from svm_robot.data.schema import check_same
+    from svm_robot.data.recovery import SET_ASIDE, is_fresh
+    from svm_robot.data.resume import check_resume
     from svm_robot.data.session import record
+    from svm_robot.data.timing import SlowLoop
     from svm_robot.scripts.cell import open_cell
     from svm_robot.scripts.cli import parse, split_positionals, warn
     from svm_robot.scripts.evaluate import who_judges
@@ -59,15 +68,26 @@ def main(args: list[str]) -> int:
     with ExitStack() as stack:
         cell = stack.enter_context(open_cell(config, clumsiness=config.clumsiness))
         latent_dim = steered.dim if steered else None
-        if (root / "meta").exists():
-            check_same(root, cell.env.spec, latent_dim)
+        if not is_fresh(root):
+            check_resume(root, cell.env.spec, latent_dim, config.accept_changes)
         policy = actor(config, cell, steered)
         if live is not None:
             live.check(cell.env.spec, policy.source)
         operator = stack.enter_context(who_judges(cell, config.judge))
-        recorder = Recorder(root, cell.env.spec, config.task, latent_dim, by=by(config))
+        slow = SlowLoop(config.slow_loop == "reject", config.slow_rate, config.slow_gap)
+        recorder = Recorder(
+            root,
+            cell.env.spec,
+            config.task,
+            latent_dim,
+            by=by(config),
+            slow_loop=slow,
+            accept_changes=config.accept_changes,
+        )
         recorder.open()
         stack.callback(recorder.close)
+        if recorder.accepted:
+            warn(f"continued with another set-up: {'; '.join(recorder.accepted)}")
         if recorder.writer.set_aside:
             warn(f"an earlier recording was cut off; what it left unfinished lies in {root / SET_ASIDE}")
         report = Console(live, in_place=config.judge and sys.stdout.isatty())
@@ -143,20 +163,14 @@ class Console:
     def __call__(self, episode: "EpisodeSummary", tally: "Tally") -> None:
         """Told after each episode."""
         counts = " ".join(f"{name} {count}" for name, count in tally.outcomes.items())
-        text = f"episode {tally.episodes}/{tally.wanted} {episode.outcome:8} {words(episode)} | {counts}"
-        if self.live is not None and self.live.times_ms:
-            p50, p95 = self.live.latency_ms()
-            probability = self.live.mean_probability
-            score = "none" if probability is None else f"{probability:.2f}"
-            text += f" | live score {score}, {p50:.1f}/{p95:.1f} ms (p50/p95)"
-            if self.live.flags:
-                reasons = ", ".join(sorted({flag.reason for flag in self.live.flags}))
-                text += f", {len(self.live.flags)} moments without a score ({reasons})"
+        number = "spoiled," if tally.spoiled_in_a_row else f"{tally.episodes}/{tally.wanted}"
+        text = f"episode {number} {episode.outcome:8} {words(episode)} | {counts}{scored(self.live)}"
         if self.in_place:
-            more = tally.episodes < tally.wanted
+            more = tally.episodes < tally.wanted and not episode.notes
             print(f"\r\x1b[K{text[: get_terminal_size().columns - 1]}", end="" if more else "\n", flush=True)
         else:
             print(text, flush=True)
+        tell_notes(episode)
 
     def interrupted(self, episode: "EpisodeSummary | None") -> None:
         """Told when the session ended by Ctrl-C or an error."""
@@ -166,9 +180,37 @@ class Console:
             print(f"episode in progress saved as aborted: number {episode.episode}, {words(episode)}", flush=True)
 
 
+def tell_notes(episode: "EpisodeSummary") -> None:
+    """What was wrong with the times of an episode, one line each."""
+    from svm_robot.scripts.cli import warn
+
+    for note in episode.notes:
+        warn(f"episode {episode.episode}: {note}")
+
+
 def words(episode: "EpisodeSummary") -> str:
-    """Steps, rate, age of frames and saving time."""
-    return (
-        f"{episode.frames} steps at {episode.rate_hz:.1f} Hz (worst gap {episode.worst_gap_s:.2f} s), "
-        f"frames up to {1e3 * episode.max_frame_age_s:.0f} ms old, saved in {episode.saving_s:.2f} s"
-    )
+    """Steps, rates, age of frames, who acted, and saving time."""
+    timing = episode.timing
+    parts = [f"{episode.frames} steps at {timing.rate_hz:.1f} Hz (worst gap {timing.worst_gap_s:.2f} s)"]
+    if timing.cameras:
+        rates = ", ".join(f"{role} {camera.rate_hz:.1f}" for role, camera in timing.cameras.items())
+        age, skew = 1e3 * timing.max_frame_age_s, 1e3 * timing.skew_s
+        parts.append(f"frames up to {age:.0f} ms old, {skew:.0f} ms apart, new per second: {rates}")
+    if episode.clip_rate:
+        parts.append(f"{episode.clip_rate:.0%} of actions clipped")
+    if episode.intervention_rate:
+        parts.append(f"{episode.intervention_rate:.0%} by a human")
+    return ", ".join([*parts, f"saved in {episode.saving_s:.2f} s"])
+
+
+def scored(live: "LiveScore | None") -> str:
+    """What the live score says of the episode; empty without one."""
+    if live is None or not live.times_ms:
+        return ""
+    p50, p95 = live.latency_ms()
+    score = "none" if live.mean_probability is None else f"{live.mean_probability:.2f}"
+    text = f" | live score {score}, {p50:.1f}/{p95:.1f} ms (p50/p95)"
+    if live.flags:
+        reasons = ", ".join(sorted({flag.reason for flag in live.flags}))
+        text += f", {len(live.flags)} moments without a score ({reasons})"
+    return text

@@ -18,6 +18,10 @@ class ToySpec:
     joints: tuple[str, ...] = ("a.pos", "b.pos")
     cameras: Mapping[str, tuple[int, int]] = field(default_factory=lambda: {"front": (32, 32), "wrist": (32, 32)})
     rate_hz: float = 10.0
+    units: tuple[str, ...] = ()
+    robot_id: str = ""
+    calibration: str = ""
+    camera_identities: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from svm_robot.drivers.joints import JOINT_LIMITS
+from svm_robot.drivers.joints import JOINT_LIMITS, JOINT_UNITS
 from svm_robot.drivers.observation import Applied, Observation, Spec
 from svm_robot.drivers.safety import Safety, SafetyConfig
 from svm_robot.drivers.virtual.world import World
@@ -23,7 +23,14 @@ class LockstepEnv:
     ) -> None:
         """Raises ``ConfigError`` for a rate that is not above 0 or limits that do not fit the robot."""
         self.world = world
-        self.spec = Spec(robot_type, world.joints, dict(world.cameras), rate_hz)
+        self.spec = Spec(
+            robot_type,
+            world.joints,
+            dict(world.cameras),
+            rate_hz,
+            units=JOINT_UNITS,
+            camera_identities={role: f"virtual {role}" for role in world.cameras},
+        )
         self.safety = Safety(safety or SafetyConfig(), world.joints, JOINT_LIMITS, rate_hz)
         self._target = world.read_joints()
         self._fresh = True

@@ -52,12 +52,33 @@ class Derivation:
 
 
 @dataclass(frozen=True)
+class RigChange:
+    """Recording went on with another calibration, camera device or robot, and a person said that this is right."""
+
+    episode: int
+    """The first one recorded since."""
+    what: tuple[str, ...]
+    """The differences in words."""
+    rig: RigRecord
+    time: float
+    """Wall clock, seconds since 1970 (UTC): for people only."""
+
+
+@dataclass(frozen=True)
 class Provenance:
     """Everything known; a dataset from elsewhere has none."""
 
     rig: RigRecord | None = None
+    """What the first episode was recorded on."""
     derived: tuple[Derivation, ...] = ()
     """Oldest first."""
+    changes: tuple[RigChange, ...] = ()
+    """Oldest first."""
+
+    @property
+    def latest_rig(self) -> RigRecord | None:
+        """What the last episode was recorded on."""
+        return self.changes[-1].rig if self.changes else self.rig
 
 
 def read_provenance(root: Path) -> Provenance:
@@ -82,11 +103,18 @@ def from_json(plain: dict[str, Any]) -> Provenance:
     """The inverse of what ``write_provenance`` writes."""
     if plain["version"] != VERSION:
         raise DataError(f"{FILE} has version {plain['version']}, this tool reads {VERSION}; update svm_robot")
-    rig = plain["rig"]
-    if rig is not None:
-        rig = RigRecord(**{**rig, "joints": tuple(rig["joints"]), "units": tuple(rig["units"])})
+    rig = None if plain["rig"] is None else rig_from(plain["rig"])
     derived = (
         Derivation(**{**step, "sources": tuple(Origin(**origin) for origin in step["sources"])})
         for step in plain["derived"]
     )
-    return Provenance(rig, tuple(derived))
+    changes = (
+        RigChange(**{**change, "what": tuple(change["what"]), "rig": rig_from(change["rig"])})
+        for change in plain.get("changes", ())
+    )
+    return Provenance(rig, tuple(derived), tuple(changes))
+
+
+def rig_from(plain: dict[str, Any]) -> RigRecord:
+    """One rig of the file."""
+    return RigRecord(**{**plain, "joints": tuple(plain["joints"]), "units": tuple(plain["units"])})

@@ -41,12 +41,14 @@ def features(spec: EnvSpec, latent_dim: int | None = None) -> dict[str, Feature]
         shape = [height, width, 3]
         table[columns.IMAGES + role] = {"dtype": "video", "shape": shape, "names": ["height", "width", "channels"]}
         table[columns.FRAME_TIME + role] = vector("float64", 1)
+        table[columns.FRESH + role] = vector("bool", 1)
     for name, dtype in (
         (columns.REWARD, "float32"),
         (columns.DONE, "bool"),
         (columns.SUCCESS, "bool"),
         (columns.TRUNCATED, "bool"),
         (columns.CLIPPED, "bool"),
+        (columns.INTERVENTION, "bool"),
         (columns.DECISION, "bool"),
         (columns.SOURCE, "int64"),
         (columns.EPISODE_UID, "int64"),
@@ -101,12 +103,23 @@ def compare(old: dict[str, Any], new: dict[str, Any]) -> list[str]:
     theirs, ours = old["features"], new["features"]
     found += compare_joints(theirs, ours)
     found += compare_cameras(theirs, ours)
-    plain = {key for key in {*theirs, *ours} if not key.startswith((columns.IMAGES, columns.FRAME_TIME))}
-    for key in sorted(plain - {columns.STATE, columns.ACTION, columns.REQUESTED}):
+    told = {columns.STATE, columns.ACTION, columns.REQUESTED}
+    for key in sorted({key for key in {*theirs, *ours} - told if compared_alone(key, theirs, ours)}):
         before, after = describe(theirs.get(key)), describe(ours.get(key))
         if before != after:
             found.append(f"column {key}: {before} in the dataset, {after} on the rig")
     return found
+
+
+def compared_alone(key: str, theirs: dict[str, Feature], ours: dict[str, Feature]) -> bool:
+    """False for pictures, and for what belongs to a camera that only one side has: it is named already."""
+    if key.startswith(columns.IMAGES):
+        return False
+    for prefix in (columns.FRAME_TIME, columns.FRESH):
+        if key.startswith(prefix):
+            picture = columns.IMAGES + key.removeprefix(prefix)
+            return picture in theirs and picture in ours
+    return True
 
 
 def compare_joints(theirs: dict[str, Feature], ours: dict[str, Feature]) -> list[str]:

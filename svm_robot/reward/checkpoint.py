@@ -8,7 +8,7 @@ from svm_robot.data.files import check_place, new_folder
 from svm_robot.data.model_folder import CONFIG, load_model
 from svm_robot.errors import CheckpointError
 from svm_robot.reward.modeling_svm import SvmRewardModel
-from svm_robot.rollout.env import EnvSpec
+from svm_robot.rollout.env import RigShape
 from svm_robot.rollout.fits import differences
 
 
@@ -30,7 +30,7 @@ def load_reward(path: Path, device: str = "cpu") -> SvmRewardModel:
     return model
 
 
-def check_fits(model: SvmRewardModel, spec: EnvSpec) -> None:
+def check_fits(model: SvmRewardModel, spec: RigShape) -> None:
     """``CheckpointError`` with a diff when ``spec`` is not the robot this reward was fitted on."""
     config = model.config
     found = differences(

@@ -13,8 +13,8 @@ FloatArray = NDArray[np.float32]
 ImageArray = NDArray[np.uint8]
 
 
-class EnvSpec(Protocol):
-    """What an environment is, before anything moves."""
+class RigShape(Protocol):
+    """The shape of what is seen and sent: what a checkpoint or a dataset is compared with."""
 
     @property
     def robot_type(self) -> str:
@@ -31,6 +31,26 @@ class EnvSpec(Protocol):
     @property
     def rate_hz(self) -> float:
         """Control steps per second of robot time."""
+
+
+class EnvSpec(RigShape, Protocol):
+    """What an environment is, before anything moves: its shape, and which very devices it consists of."""
+
+    @property
+    def units(self) -> tuple[str, ...]:
+        """Unit of each joint: ``deg``, ``%`` (0..100), ``±%`` (-100..100), ``""`` unknown; empty: none is known."""
+
+    @property
+    def robot_id(self) -> str:
+        """The name this very robot goes by; ``""`` when it has none."""
+
+    @property
+    def calibration(self) -> str:
+        """16 hex digits that stand for the calibration in use; ``""`` unknown."""
+
+    @property
+    def camera_identities(self) -> Mapping[str, str]:
+        """Camera role -> which device it is (path, index, serial number); a role that is not named is unknown."""
 
 
 class Observation(Protocol):

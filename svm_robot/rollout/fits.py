@@ -2,14 +2,14 @@
 
 from collections.abc import Mapping, Sequence
 
-from svm_robot.rollout.env import EnvSpec
+from svm_robot.rollout.env import RigShape
 
 RATE_TOLERANCE = 0.01
 """Rates that differ by less than this share count as equal."""
 
 
 def differences(
-    spec: EnvSpec, *, robot_type: str, joints: Sequence[str], cameras: Mapping[str, Sequence[int]], rate_hz: float
+    spec: RigShape, *, robot_type: str, joints: Sequence[str], cameras: Mapping[str, Sequence[int]], rate_hz: float
 ) -> list[str]:
     """What ``spec`` has and the checkpoint was not made for. An empty ``robot_type`` or a rate of 0 is not compared."""
     found = names("joint", joints, spec.joints)

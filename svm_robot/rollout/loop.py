@@ -1,10 +1,11 @@
 """The one loop that acts. Everything that watches is a listener; everything that limits lies below ``Env.apply``."""
 
 from collections.abc import Sequence
+from math import isfinite
 
 import numpy as np
 
-from svm_robot.errors import StaleError, SvmRobotError, UnsafeActionError
+from svm_robot.errors import DeviceError, StaleError, SvmRobotError, UnsafeActionError
 from svm_robot.rollout.env import Env, FloatArray, Observation
 from svm_robot.rollout.episode import EpisodeEnd, EpisodeStart, Outcome, Step
 from svm_robot.rollout.listener import Listener
@@ -60,6 +61,8 @@ class _Episode:
         self.last_time_s = 0.0
         self.chunk: FloatArray = np.empty((0, 0), np.float32)
         self.position = 0
+        self.source = policy.source
+        self.latent: FloatArray | None = None
 
     def run(self) -> EpisodeEnd:
         for index in range(self.max_steps):
@@ -69,11 +72,12 @@ class _Episode:
         return self.ended(None, by_time=True)
 
     def step(self, index: int) -> str | None:
-        decision = self.position >= len(self.chunk)
+        taken_over = self.policy.source != self.source  # what another one chose is not carried out any further
+        decision = taken_over or self.position >= len(self.chunk)
         observation = self.observe(frames=decision or self.every_frame)
+        self.check_finite(observation, index)
         if decision:
-            self.chunk = self.decide(observation)
-            self.position = 0
+            self.decide(observation)
         requested = self.chunk[self.position]
         applied = self.env.apply(requested)
         self.position += 1
@@ -84,22 +88,30 @@ class _Episode:
             requested=requested,
             sent=applied.sent,
             clipped=applied.clipped,
-            source=self.policy.source,
+            source=self.source,
             decision=decision,
             chunk=self.chunk,
-            latent=self.policy.latent,
+            latent=self.latent,
         )
         for listener in self.listeners:
             listener.on_step(step)
         return self.operator.poll(step)
 
-    def decide(self, observation: Observation) -> FloatArray:
+    def check_finite(self, observation: Observation, index: int) -> None:
+        """Nothing may act on a joint reading that is no number."""
+        for joint, value in zip(self.env.spec.joints, observation.state, strict=True):
+            if not isfinite(value):
+                raise DeviceError(f"step {index}: joint {joint} reads {value}; nothing moves on that")
+
+    def decide(self, observation: Observation) -> None:
+        """Ask for the next chunk, and who chose it from what: both hold for all of its steps."""
         chunk = self.policy.act(observation)
         if chunk.ndim != 2 or len(chunk) == 0:
             raise UnsafeActionError(
                 f"the policy gave actions of shape {chunk.shape}, expected (steps, joints); not sent"
             )
-        return chunk
+        self.chunk, self.position = chunk, 0
+        self.source, self.latent = self.policy.source, self.policy.latent
 
     def observe(self, frames: bool) -> Observation:
         observation = self.env.observe(frames=frames)

@@ -10,7 +10,10 @@ class Policy(Protocol):
 
     @property
     def source(self) -> str:
-        """``policy``, ``script`` or ``human``: written beside every step it takes."""
+        """``policy``, ``script`` or ``human``: who acts now, written beside every step.
+
+        When it changes (a person takes over), the rest of the chunk in hand is dropped and ``act`` is asked at once.
+        """
 
     @property
     def latent(self) -> FloatArray | None:
