@@ -23,6 +23,12 @@ class DataError(SvmRobotError, ValueError):
     exit_code = 3
 
 
+class DiskError(DataError, OSError):
+    """The disk is full, or cannot be written."""
+
+    exit_code = 1
+
+
 class CheckpointError(SvmRobotError, ValueError):
     """A policy or reward checkpoint is missing, damaged or was made for another robot."""
 
@@ -37,6 +43,14 @@ class DeviceError(SvmRobotError, ConnectionError):
 
 class StaleError(DeviceError, TimeoutError):
     """A reading is older than the rig allows; nothing may move on it."""
+
+
+class JointFault(DeviceError):  # noqa: N818  (what a motor reports, not a mistake of the program)
+    """A motor reports a fault or is limp: nothing moves that joint until the fault is cleared. Told once per joint."""
+
+    def __init__(self, message: str, joint: str, kinds: tuple[str, ...]) -> None:
+        super().__init__(message)
+        self.joint, self.kinds = joint, kinds
 
 
 class UnsafeActionError(SvmRobotError, ValueError):

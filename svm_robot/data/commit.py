@@ -19,11 +19,15 @@ from svm_robot.data.episode_stats import Stats, column_stats, merge, to_json
 from svm_robot.data.files import publish, publish_json
 from svm_robot.data.layout import DATA, EPISODES, INFO, STATS, TASKS, VIDEO, Row, name_of
 from svm_robot.data.recovery import STAGING
+from svm_robot.data.stills import check_written
 from svm_robot.data.tables import to_arrow
 from svm_robot.errors import DataError
 
 QUICK = {"compression": "snappy", "use_dictionary": False, "write_statistics": False}
 """Parquet settings: an episode's metadata is one row of some 250 columns, and an arm waits while it is written."""
+
+PICTURES_IN_GROUP = 32
+"""Rows of a row group where pictures lie in the data file: no more of them than that need be in memory."""
 
 DIGEST = "svm/sha256/"
 """Prefix of entries in the episode's metadata; ``data`` or the name of a camera's column follows."""
@@ -31,7 +35,8 @@ DIGEST = "svm/sha256/"
 TASK = "task"
 """Optional entry of a table: the sentence of each row, where an episode has more than one."""
 
-Table = Mapping[str, NDArray[Any] | pa.Array]
+Table = Mapping[str, NDArray[Any] | pa.Array | pa.ChunkedArray]
+Rows = dict[str, NDArray[Any] | pa.Array | pa.ChunkedArray]
 Extras = Mapping[str, int | float | str]
 
 
@@ -99,7 +104,7 @@ class Commit:
         self.info, self.stats, self.tasks, self.last = info, merged, tasks, row
         return index
 
-    def _columns(self, table: Table, length: int, known: Mapping[str, Any]) -> dict[str, NDArray[Any] | pa.Array]:
+    def _columns(self, table: Table, length: int, known: Mapping[str, Any]) -> Rows:
         """All columns of the data file, in the order of the feature table."""
         bookkeeping = {
             "timestamp": np.arange(length) / self.info["fps"],
@@ -108,7 +113,7 @@ class Commit:
             "index": np.arange(known["index"], known["index"] + length),
             "task_index": known["task_index"],
         }
-        rows: dict[str, NDArray[Any] | pa.Array] = {}
+        rows: Rows = {}
         for key, feature in self.info["features"].items():
             if feature["dtype"] == "video":
                 continue
@@ -123,7 +128,7 @@ class Commit:
             rows[key] = values
         return rows
 
-    def _stats(self, rows: Mapping[str, NDArray[Any] | pa.Array]) -> dict[str, Stats]:
+    def _stats(self, rows: Rows) -> dict[str, Stats]:
         """Statistics of the columns of numbers."""
         numbers = {key: values for key, values in rows.items() if isinstance(values, np.ndarray)}
         return {
@@ -147,12 +152,14 @@ class Commit:
         number = self.last[f"{prefix}/chunk_index"] * size + self.last[f"{prefix}/file_index"] + 1
         return {f"{prefix}/chunk_index": number // size, f"{prefix}/file_index": number % size}
 
-    def _stage(self, rows: Mapping[str, NDArray[Any] | pa.Array], videos: Mapping[str, Path]) -> Row:
+    def _stage(self, rows: Rows, videos: Mapping[str, Path]) -> Row:
         """Write the data file aside; the digests of it and of the videos."""
         staged = self.root / STAGING / "data.parquet"
         staged.parent.mkdir(exist_ok=True)
         arrays = {key: to_arrow(values) if isinstance(values, np.ndarray) else values for key, values in rows.items()}
-        pq.write_table(pa.table(arrays), staged, **QUICK)
+        written = pa.table(arrays)
+        pq.write_table(written, staged, **settings(written))
+        check_written(staged, written)
         return {DIGEST + name: digest(path) for name, path in {"data": staged, **videos}.items()}
 
     def _publish(self, row: Row, stats: Mapping[str, Stats], videos: Mapping[str, Path]) -> None:
@@ -171,6 +178,18 @@ class Commit:
         staged = self.root / STAGING / "tasks.parquet"
         pd.DataFrame({"task_index": range(len(tasks))}, index=pd.Index(tasks, name="task")).to_parquet(staged)
         publish(staged, self.root / TASKS, durable=self.durable)
+
+
+def settings(table: pa.Table) -> dict[str, Any]:
+    """Parquet settings of a data file. Pictures are compressed already, and too large to be written in one go."""
+    pictures = [field.name for field in table.schema if pa.types.is_struct(field.type)]
+    if not pictures:
+        return QUICK
+    plain = {name: "snappy" for name in table.column_names if name not in pictures}
+    return QUICK | {
+        "row_group_size": PICTURES_IN_GROUP,
+        "compression": plain | {f"{name}.{part}": "none" for name in pictures for part in ("bytes", "path")},
+    }
 
 
 def length_of(table: Table) -> int:

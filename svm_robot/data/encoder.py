@@ -1,34 +1,36 @@
-"""Encodes one camera's frames while the episode runs, on a thread of its own.
+"""How pictures are kept, and the thread that makes a video of one camera's frames while the episode runs."""
 
-A full queue makes the caller wait (back-pressure); no frame is ever dropped. After the last frame the thread puts the
-file on disk and reads it back, so that what was saved is known to be readable.
-"""
-
-import contextlib
 import logging
-import queue
-import threading
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import av
 import numpy as np
 
-from svm_robot.data.episode_stats import PictureStats, Stats
 from svm_robot.data.files import sync
+from svm_robot.data.proof import PROVABLE, LiveProof
 from svm_robot.data.video import SMALL, check_frames
-from svm_robot.errors import DataError
-from svm_robot.rollout.env import ImageArray
+from svm_robot.data.worker import FrameWorker
 
 logging.getLogger("libav").setLevel(logging.ERROR)
+
+LOSSLESS_AT_ZERO = ("h264", "libx264", "libx264rgb")
+"""Codecs whose ``crf`` 0 keeps every sample."""
+
+SYNC_BYTES = 4_000_000
+"""What was encoded is put on disk in pieces of about this size, so that little is left to do at the end."""
+
+Pictures = Literal["video", "png", "jpeg"]
 
 
 @dataclass(frozen=True)
 class Encoding:
     """How pictures are kept."""
 
+    pictures: Pictures = "video"  # one video per camera and episode, or single pictures in the data files
+    jpeg_quality: int = 95  # of single JPEG pictures, 1 to 100
     vcodec: str = "h264"  # video codec
     pix_fmt: str = "yuv444p"  # full colour resolution: halved chroma smears small coloured objects
     crf: int = 18  # quality of large pictures, 0 is lossless
@@ -46,8 +48,28 @@ class Encoding:
         crf = str(self.quality(height, width))
         return {"crf": crf, "preset": self.preset, "g": str(self.g), "threads": str(self.threads)}
 
+    def lossless(self, height: int, width: int) -> bool:
+        """True when a decoded video frame has every sample of the one that went in (in the codec's own colours)."""
+        return self.vcodec in LOSSLESS_AT_ZERO and self.quality(height, width) == 0
+
+    def bytes_per_pixel(self, height: int, width: int) -> float:
+        """About what a noisy picture of this size takes on disk; measured, on the careful side."""
+        if self.pictures == "video":
+            return 1.5 if self.lossless(height, width) else 0.25
+        return 2.5 if self.pictures == "png" else 0.6
+
+    def feature(self, height: int, width: int, rate_hz: int) -> dict[str, Any]:
+        """The camera's entry in the feature table of ``meta/info.json``."""
+        dtype = "video" if self.pictures == "video" else "image"
+        entry = {"dtype": dtype, "shape": [height, width, 3], "names": ["height", "width", "channels"]}
+        return entry | {"info": self.feature_info(height, width, rate_hz)}
+
     def feature_info(self, height: int, width: int, rate_hz: int) -> dict[str, Any]:
-        """What LeRobot keeps beside a video feature in ``meta/info.json``."""
+        """What is kept beside the feature: for a video LeRobot's own entries."""
+        if self.pictures == "png":
+            return {"image.format": "png"}
+        if self.pictures == "jpeg":
+            return {"image.format": "jpeg", "image.quality": self.jpeg_quality}
         return {
             "video.height": height,
             "video.width": width,
@@ -66,70 +88,16 @@ class Encoding:
         }
 
 
-class VideoEncoder:
-    """One file, one thread. ``put`` each frame, then ``finish`` or ``cancel``."""
+class VideoEncoder(FrameWorker):
+    """One camera's frames as one file, proven while it grows."""
 
     def __init__(self, path: Path, size: tuple[int, int], rate_hz: int, encoding: Encoding, waiting: int = 32) -> None:
-        self.path, self.size, self.rate_hz, self.encoding = path, size, rate_hz, encoding
-        self.stats = PictureStats()
-        self._queue: queue.Queue[ImageArray | None] = queue.Queue(maxsize=waiting)
-        self._stop = threading.Event()
-        self._error: BaseException | None = None
-        self._thread = threading.Thread(target=self._run, name=f"encode {path.parent.name}", daemon=True)
+        super().__init__(path, waiting)
+        self.size, self.rate_hz, self.encoding = size, rate_hz, encoding
+        self._proof: LiveProof | None = None
+        self._unsynced = 0
 
-    def start(self) -> None:
-        """Begin; the file appears with the first frame."""
-        self._thread.start()
-
-    def put(self, frame: ImageArray) -> None:
-        """Hand over (H, W, 3) RGB, which the caller must not change any more. Waits while the queue is full."""
-        self._hand_over(frame)
-
-    def finish(self, rows: int) -> Stats:
-        """Wait until the file is on disk and proven readable; statistics of its pictures.
-
-        Raises ``DataError`` when encoding failed or the file does not hold one frame for each of ``rows`` rows.
-        """
-        self._hand_over(None)
-        self._thread.join()
-        self._check()
-        if self.stats.frames != rows:
-            raise DataError(f"{self.path.parent.name}: the video holds {self.stats.frames} frames for {rows} rows")
-        return self.stats.result()
-
-    def cancel(self) -> None:
-        """Stop at once; what was written is worthless. May be called at any time, also twice."""
-        self._stop.set()
-        with contextlib.suppress(queue.Full):
-            self._queue.put_nowait(None)
-        if self._thread.is_alive():
-            self._thread.join()
-
-    def _hand_over(self, item: ImageArray | None) -> None:
-        while True:
-            running = self._thread.is_alive()  # asked first: a thread notes its error before it ends
-            self._check()
-            if not running:
-                raise DataError(f"the encoder of {self.path.parent.name} is not running")
-            try:
-                return self._queue.put(item, timeout=0.2)
-            except queue.Full:
-                continue
-
-    def _check(self) -> None:
-        if self._error is not None:
-            raise DataError(f"pictures of {self.path.parent.name} could not be saved: {self._error}") from self._error
-
-    def _run(self) -> None:
-        try:
-            self._encode()
-            if not self._stop.is_set():
-                sync(self.path)
-                check_frames(self.path, self.stats.frames, self.rate_hz)
-        except BaseException as error:  # noqa: BLE001  (handed to the thread that called finish or put)
-            self._error = error
-
-    def _encode(self) -> None:
+    def _keep(self) -> None:
         height, width = self.size
         tick = Fraction(1, self.rate_hz)
         with av.open(str(self.path), "w") as container:
@@ -139,9 +107,30 @@ class VideoEncoder:
             stream.pix_fmt = self.encoding.pix_fmt
             stream.width, stream.height = width, height
             stream.time_base = tick
-            while (frame := self._queue.get()) is not None and not self._stop.is_set():
+            if stream.codec_context.codec.canonical_name in PROVABLE:
+                self._proof = LiveProof(self.encoding.lossless(height, width), self.rate_hz)
+            for frame in self._frames():
                 picture = av.VideoFrame.from_ndarray(np.ascontiguousarray(frame), format="rgb24")
+                picture = picture.reformat(format=self.encoding.pix_fmt)
                 picture.pts, picture.time_base = self.stats.frames, tick
-                container.mux(stream.encode(picture))
-                self.stats.add(frame)
-            container.mux(stream.encode(None))
+                if self._proof is not None:
+                    self._proof.expect(picture)
+                self._write(container, stream, stream.encode(picture))
+            self._write(container, stream, stream.encode(None))
+
+    def _write(self, container: av.container.OutputContainer, stream: av.VideoStream, packets: list[av.Packet]) -> None:
+        for packet in packets:
+            if self._proof is not None:
+                self._proof.feed(packet, stream)
+            self._unsynced += packet.size
+            container.mux(packet)
+        if self._unsynced > SYNC_BYTES:
+            sync(self.path)
+            self._unsynced = 0
+
+    def _prove(self) -> None:
+        sync(self.path)
+        if self._proof is None:
+            return check_frames(self.path, self.stats.frames, self.rate_hz)
+        self._proof.end()
+        return self._proof.check(self.path)

@@ -15,16 +15,20 @@ from types import TracebackType
 from typing import Any, Self
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from svm_robot.data import columns
 from svm_robot.data.commit import Commit, Extras
+from svm_robot.data.disk import DiskGuard, Reserve, failure
 from svm_robot.data.encoder import Encoding, VideoEncoder
 from svm_robot.data.files import publish_json
 from svm_robot.data.layout import INFO, read_layout
 from svm_robot.data.recovery import LOCK, STAGING, is_fresh, load_stats, set_aside
 from svm_robot.data.schema import check_same, new_info
+from svm_robot.data.stills import StillsEncoder, check_pictures
 from svm_robot.data.tables import read_tasks
+from svm_robot.data.worker import FrameWorker, Waits
 from svm_robot.errors import DataError
 from svm_robot.rollout.env import EnvSpec, ImageArray
 
@@ -33,15 +37,23 @@ class EpisodeWriter:
     """Appends whole episodes. ``open``, then for each episode ``begin``, ``add``..., ``save`` or ``discard``."""
 
     def __init__(
-        self, root: Path, spec: EnvSpec, latent_dim: int | None = None, encoding: Encoding | None = None
+        self,
+        root: Path,
+        spec: EnvSpec,
+        latent_dim: int | None = None,
+        encoding: Encoding | None = None,
+        reserve: Reserve | None = None,
     ) -> None:
         self.root, self.spec, self.latent_dim = root, spec, latent_dim
         self.encoding = encoding or Encoding()
+        self.guard = DiskGuard(root, spec.cameras, spec.rate_hz, self.encoding.bytes_per_pixel, reserve)
+        self.waits = Waits()
+        """How often ``add`` had to wait for an encoder in the last episode."""
         self.set_aside: list[Path] = []
         """Where ``open`` put files of an unfinished episode."""
         self._commit: Commit | None = None
         self._lock: int | None = None
-        self._encoders: dict[str, VideoEncoder] = {}
+        self._encoders: dict[str, FrameWorker] = {}
         self._rows: list[Mapping[str, Any]] = []
 
     @property
@@ -59,6 +71,7 @@ class EpisodeWriter:
         info, fresh = self._new_info(), is_fresh(self.root)
         if not fresh:
             check_same(self.root, self.spec, self.latent_dim)
+            check_pictures(self.root, self.encoding)
         self.root.mkdir(parents=True, exist_ok=True)
         self._take_lock()
         try:
@@ -71,21 +84,25 @@ class EpisodeWriter:
             raise
 
     def begin(self) -> None:
-        """Start an episode."""
+        """Start an episode. Raises ``DiskError`` when there is no room for one."""
         self.discard()
-        rate_hz = int(self.info["fps"])
+        self.waits = Waits()
+        self.guard.begin()
         for role, size in self.spec.cameras.items():
-            path = self.root / STAGING / role / "video.mp4"
-            path.parent.mkdir(parents=True)
-            self._encoders[role] = VideoEncoder(path, size, rate_hz, self.encoding)
+            (self.root / STAGING / role).mkdir(parents=True)
+            self._encoders[role] = self._encoder(role, size)
         for encoder in self._encoders.values():
             encoder.start()
 
     def add(self, row: Mapping[str, Any], frames: Mapping[str, ImageArray]) -> None:
-        """Append one row (all columns but the bookkeeping ones) and its frames, which must not change any more."""
+        """Append one row (all columns but the bookkeeping ones) and its frames, which must not change any more.
+
+        Waits while an encoder is behind. Raises ``DiskError`` while there is still room to save the episode.
+        """
         for role, encoder in self._encoders.items():
             encoder.put(frames[role])
         self._rows.append(row)
+        self.guard.watch()
 
     def save(self, task: str, extras: Extras) -> int:
         """Commit the episode; it is complete, verified and on disk when this returns its index.
@@ -98,10 +115,15 @@ class EpisodeWriter:
         try:
             encoders = {columns.IMAGES + role: encoder for role, encoder in self._encoders.items()}
             stats = {key: encoder.finish(len(self._rows)) for key, encoder in encoders.items()}
-            videos = {key: encoder.path for key, encoder in encoders.items()}
-            return self._opened().save(self._table(), videos, task, extras, stats)
+            videos = {key: encoder.path for key, encoder in encoders.items() if isinstance(encoder, VideoEncoder)}
+            size = sum(encoder.path.stat().st_size for encoder in encoders.values())
+            index = self._opened().save(self._table(), videos, task, extras, stats)
+            self.guard.learn(size, len(self._rows))
+            return index
+        except DataError:
+            raise
         except OSError as error:
-            raise DataError(f"episode {self.episodes} could not be saved in {self.root}: {error}") from error
+            raise failure(f"episode {self.episodes} could not be saved in {self.root}", error) from error
         finally:
             self.discard()
 
@@ -109,6 +131,7 @@ class EpisodeWriter:
         """Drop the episode in progress, if there is one."""
         for encoder in self._encoders.values():
             encoder.cancel()
+            self.waits += encoder.waits
         self._encoders, self._rows = {}, []
         if self._lock is not None:
             shutil.rmtree(self.root / STAGING, ignore_errors=True)
@@ -132,8 +155,9 @@ class EpisodeWriter:
     def _new_info(self) -> dict[str, Any]:
         info = new_info(self.spec, self.latent_dim)
         for role, (height, width) in self.spec.cameras.items():
-            details = self.encoding.feature_info(height, width, info["fps"])
-            info["features"][columns.IMAGES + role]["info"] = details
+            info["features"][columns.IMAGES + role] = self.encoding.feature(height, width, info["fps"])
+        if self.encoding.pictures != "video":
+            info["video_path"] = None
         return info
 
     def _take_lock(self) -> None:
@@ -164,8 +188,16 @@ class EpisodeWriter:
             raise DataError(f"the dataset at {self.root} is not open for recording")
         return self._commit
 
-    def _table(self) -> dict[str, NDArray[Any]]:
-        """Column name -> (T,) or (T, n), as the feature table wants them."""
+    def _encoder(self, role: str, size: tuple[int, int]) -> FrameWorker:
+        folder = self.root / STAGING / role
+        if self.encoding.pictures == "video":
+            return VideoEncoder(folder / "video.mp4", size, int(self.info["fps"]), self.encoding)
+        return StillsEncoder(folder / "pictures.arrow", size, self.encoding)
+
+    def _table(self) -> dict[str, NDArray[Any] | pa.ChunkedArray]:
+        """Column name -> (T,) or (T, n) numbers as the feature table wants them, or T single pictures."""
         features = self.info["features"]
         names = [key for key in features if key in self._rows[0]]
-        return {key: np.stack([row[key] for row in self._rows]).astype(features[key]["dtype"]) for key in names}
+        numbers = {key: np.stack([row[key] for row in self._rows]).astype(features[key]["dtype"]) for key in names}
+        stills = {role: encoder for role, encoder in self._encoders.items() if isinstance(encoder, StillsEncoder)}
+        return numbers | {columns.IMAGES + role: encoder.column() for role, encoder in stills.items()}

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from recordings import LOSSLESS, number_in, numbered
 
-from svm_robot.data import encoder
+from svm_robot.data import worker
 from svm_robot.data.encoder import Encoding, VideoEncoder
 from svm_robot.data.video import check_frames, read_frames
 from svm_robot.errors import DataError
@@ -61,8 +61,8 @@ def test_odd_sizes_work(path):
 
 
 def test_a_slow_encoder_blocks_and_drops_nothing(path, monkeypatch):
-    quick = encoder.PictureStats.add
-    monkeypatch.setattr(encoder.PictureStats, "add", lambda self, frame: (time.sleep(0.004), quick(self, frame)))
+    quick = worker.PictureStats.add
+    monkeypatch.setattr(worker.PictureStats, "add", lambda self, frame: (time.sleep(0.004), quick(self, frame)))
     used = VideoEncoder(path, (32, 32), 10, Encoding(), waiting=4)
     used.start()
     begin = time.perf_counter()

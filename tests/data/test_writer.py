@@ -14,14 +14,15 @@ import pytest
 from recordings import record_toy
 from toys import ToySpec
 
-from svm_robot.data import columns, commit, encoder, load_dataset, writer
+from svm_robot.data import columns, commit, encoder, load_dataset, worker, writer
 from svm_robot.data.episode_stats import from_json
 from svm_robot.data.files import publish
 from svm_robot.data.labels import FILE
 from svm_robot.data.layout import INFO, STATS, read_info
 from svm_robot.data.recorder import Recorder
+from svm_robot.data.schema import BOOKKEEPING, features
 from svm_robot.data.writer import EpisodeWriter
-from svm_robot.errors import DataError
+from svm_robot.errors import DataError, DiskError
 
 CHILD = """
 import sys
@@ -36,11 +37,9 @@ class Killed(BaseException):
 
 
 def row(number=0):
-    vector = np.full(2, number, np.float32)
-    values = {columns.STATE: vector, columns.ACTION: vector, columns.REQUESTED: vector, columns.SOURCE: 0}
-    values |= dict.fromkeys((columns.DONE, columns.SUCCESS, columns.TRUNCATED, columns.CLIPPED), False)
-    values |= {columns.FRAME_TIME + role: 0.0 for role in ("front", "wrist")}
-    return values | {columns.DECISION: True, columns.EPISODE_UID: 5, columns.STATE_TIME: 0.0, columns.REWARD: 0.0}
+    plain = {key: f for key, f in features(ToySpec()).items() if f["dtype"] != "video" and key not in BOOKKEEPING}
+    values = {key: np.full(f["shape"], number, f["dtype"]) for key, f in plain.items() if len(f["shape"]) == 1}
+    return values | {columns.DECISION: True, columns.EPISODE_UID: 5, columns.SOURCE: 0}
 
 
 def frames(number=0):
@@ -191,7 +190,7 @@ def test_a_full_disk_fails_the_episode_loudly_and_spares_the_others(tmp_path, mo
         save_one(used)
         with monkeypatch.context() as patch:
             patch.setattr(commit.pq, "write_table", full)
-            with pytest.raises(DataError, match=r"episode 1 could not be saved.*No space left"):
+            with pytest.raises(DiskError, match=r"episode 1 could not be saved.*the disk is full \(ENOSPC\)"):
                 save_one(used)
         assert not (root / ".recording").exists()
         assert save_one(used) == 1
@@ -199,7 +198,7 @@ def test_a_full_disk_fails_the_episode_loudly_and_spares_the_others(tmp_path, mo
 
 
 def test_an_encoder_that_fails_is_heard_while_the_episode_runs(tmp_path, monkeypatch):
-    monkeypatch.setattr(encoder.PictureStats, "add", lambda *_: 1 / 0)
+    monkeypatch.setattr(worker.PictureStats, "add", lambda *_: 1 / 0)
     with EpisodeWriter(tmp_path / "d", ToySpec()) as used:
         used.begin()
         with pytest.raises(DataError, match="pictures of front could not be saved: division by zero"):
