@@ -59,10 +59,11 @@ def to_numpy(column: pa.ChunkedArray) -> NDArray[Any]:
 
 
 def to_arrow(values: NDArray[Any]) -> pa.Array:
-    """(T,) as it is, (T, n) as lists of fixed length."""
-    if values.ndim == 1:
-        return pa.array(values)
-    return pa.FixedSizeListArray.from_arrays(pa.array(values.ravel()), values.shape[1])
+    """(T,) as it is, (T, n) as lists of fixed length, (T, n, m) as lists of lists."""
+    array = pa.array(values.ravel())
+    for size in reversed(values.shape[1:]):
+        array = pa.FixedSizeListArray.from_arrays(array, size)
+    return array
 
 
 def cut(part: Part, row: Row) -> Part:
