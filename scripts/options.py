@@ -43,7 +43,9 @@ class Option:
 def options_of(config_class: type, prefix: str = "") -> Iterator[Option]:
     """Every option of a dataclass, those of nested dataclasses with dotted names; a choice gives only its ``.type``."""
     for field, kind in fields_of(config_class).values():
-        name = prefix + field.name
+        name = prefix + field.name.removesuffix(
+            "_"
+        )  # a field for --from must not be called like a word of the language
         if dataclasses.is_dataclass(kind) and not is_choice(kind):
             assert isinstance(kind, type)
             yield from options_of(kind, name + ".")
