@@ -11,11 +11,11 @@ from svm_robot.drivers.rig import RigConfig
 from svm_robot.errors import ConfigError
 
 if TYPE_CHECKING:
-    from svm_robot.data.recorder import EpisodeSummary
+    from svm_robot.data.recorder import EpisodeSummary, Recorder
     from svm_robot.data.session import Tally
     from svm_robot.policies.steering import SteeredPolicy
     from svm_robot.reward.live import LiveScore
-    from svm_robot.rollout import Policy
+    from svm_robot.rollout import EnvSpec, Policy
     from svm_robot.scripts.cell import Cell
 
 USAGE = "svm-robot record RIG --episodes=20 [--dataset=PATH] [--control=script|teleop|policy] [--judge]"
@@ -36,6 +36,9 @@ class RecordConfig(RigConfig):
     slow_loop: Literal["warn", "reject"] = "warn"  # reject: a slow episode is kept, labelled aborted, and made again
     slow_rate: float = 0.95  # an episode is slow below this share of rate_hz on average [0..1]
     slow_gap: float = 3.0  # or with so many control periods between two steps [periods of 1/rate_hz]
+    pictures: Literal["video", "png", "jpeg"] = "video"  # one video per episode, or single pictures in the data files
+    jpeg_quality: int = 95  # of single JPEG pictures, 1 to 100
+    keep_free_mb: int = 200  # free disk space that recording never uses [MB]
     accept_changes: bool = False  # continue a dataset with another calibration, camera device or robot id, and note it
 
     def __post_init__(self) -> None:
@@ -46,17 +49,20 @@ class RecordConfig(RigConfig):
             raise ConfigError(f"slow_rate is {self.slow_rate}; it is a share of rate_hz, from 0 to 1")
         if not self.slow_gap > 1:
             raise ConfigError(f"slow_gap is {self.slow_gap} periods; every gap is at least one, so it must be above 1")
+        if not 1 <= self.jpeg_quality <= 100:
+            raise ConfigError(f"jpeg_quality is {self.jpeg_quality}; it goes from 1 to 100")
+        if self.keep_free_mb < 0:
+            raise ConfigError(f"keep_free_mb is {self.keep_free_mb}; it must be 0 or more")
         if (self.control == "policy") != (self.policy is not None):
             raise ConfigError("--control=policy and --policy=PATH belong together")
 
 
 def main(args: list[str]) -> int:
     """Record, say what became of each episode, and name the next step."""
-    from svm_robot.data.recorder import Recorder
     from svm_robot.data.recovery import SET_ASIDE, is_fresh
     from svm_robot.data.resume import check_resume
     from svm_robot.data.session import record
-    from svm_robot.data.timing import SlowLoop
+    from svm_robot.data.stills import check_pictures
     from svm_robot.scripts.cell import open_cell
     from svm_robot.scripts.cli import parse, split_positionals, warn
     from svm_robot.scripts.evaluate import who_judges
@@ -70,20 +76,12 @@ def main(args: list[str]) -> int:
         latent_dim = steered.dim if steered else None
         if not is_fresh(root):
             check_resume(root, cell.env.spec, latent_dim, config.accept_changes)
+            check_pictures(root, config.pictures)
         policy = actor(config, cell, steered)
         if live is not None:
             live.check(cell.env.spec, policy.source)
         operator = stack.enter_context(who_judges(cell, config.judge))
-        slow = SlowLoop(config.slow_loop == "reject", config.slow_rate, config.slow_gap)
-        recorder = Recorder(
-            root,
-            cell.env.spec,
-            config.task,
-            latent_dim,
-            by=by(config),
-            slow_loop=slow,
-            accept_changes=config.accept_changes,
-        )
+        recorder = new_recorder(config, root, cell.env.spec, latent_dim)
         recorder.open()
         stack.callback(recorder.close)
         if recorder.accepted:
@@ -108,6 +106,26 @@ def main(args: list[str]) -> int:
             raise
     print(f"recorded {tally} into {root}; labels: svm-robot label {root}")
     return 0
+
+
+def new_recorder(config: RecordConfig, root: Path, spec: "EnvSpec", latent_dim: int | None) -> "Recorder":
+    """The recorder as the options want it, not opened yet."""
+    from svm_robot.data.disk import Reserve
+    from svm_robot.data.encoder import Encoding
+    from svm_robot.data.recorder import Recorder
+    from svm_robot.data.timing import SlowLoop
+
+    return Recorder(
+        root,
+        spec,
+        config.task,
+        latent_dim,
+        Encoding(pictures=config.pictures, jpeg_quality=config.jpeg_quality),
+        by=by(config),
+        slow_loop=SlowLoop(config.slow_loop == "reject", config.slow_rate, config.slow_gap),
+        accept_changes=config.accept_changes,
+        reserve=Reserve(config.keep_free_mb),
+    )
 
 
 def load_policy(config: RecordConfig) -> "SteeredPolicy | None":
@@ -200,6 +218,11 @@ def words(episode: "EpisodeSummary") -> str:
         parts.append(f"{episode.clip_rate:.0%} of actions clipped")
     if episode.intervention_rate:
         parts.append(f"{episode.intervention_rate:.0%} by a human")
+    if episode.waits.times:
+        waits = episode.waits
+        parts.append(
+            f"waited {waits.times} times for pictures, {waits.total_s:.2f} s in all (longest {waits.longest_s:.2f} s)"
+        )
     return ", ".join([*parts, f"saved in {episode.saving_s:.2f} s"])
 
 

@@ -8,12 +8,14 @@ from pathlib import Path
 
 import numpy as np
 
+from svm_robot.data.disk import Reserve
 from svm_robot.data.encoder import Encoding
 from svm_robot.data.labels import LabelLog
 from svm_robot.data.recovery import is_fresh
 from svm_robot.data.resume import check_resume, note_rig
 from svm_robot.data.rows import EpisodeRows
 from svm_robot.data.timing import SlowLoop, Timing
+from svm_robot.data.worker import Waits
 from svm_robot.data.writer import EpisodeWriter
 from svm_robot.errors import DataError
 from svm_robot.rollout.env import EnvSpec, ImageArray
@@ -37,6 +39,8 @@ class EpisodeSummary:
     """What was wrong with its times, in words; also in the episode's metadata (``svm/notes``)."""
     rejected: bool
     """True when the loop was too slow and such episodes are rejected: saved, labelled aborted, to be made again."""
+    waits: Waits
+    """How often the loop had to wait because pictures could not be encoded fast enough; none was dropped."""
     saving_s: float
     """How long the commit took, from the last step to the label [s]."""
 
@@ -65,8 +69,9 @@ class Recorder:
         clock: Callable[[], float] = time.perf_counter,
         slow_loop: SlowLoop | None = None,
         accept_changes: bool = False,
+        reserve: Reserve | None = None,
     ) -> None:
-        self.writer = EpisodeWriter(root, spec, latent_dim, encoding)
+        self.writer = EpisodeWriter(root, spec, latent_dim, encoding, reserve)
         self.spec, self.task, self.by, self.clock = spec, task, by, clock
         self.slow_loop, self.accept_changes = slow_loop or SlowLoop(), accept_changes
         self.labels = LabelLog(root)
@@ -102,22 +107,34 @@ class Recorder:
         """Let others write. May be called twice."""
         self.writer.close()
 
+    def check_room(self) -> None:
+        """Raise ``DiskError`` when the disk has no room for an episode; to be asked before anything moves."""
+        self.writer.guard.begin()
+
     def on_start(self, start: EpisodeStart) -> None:
-        """An episode begins."""
+        """An episode begins. Raises ``DiskError`` when there is no room for one."""
+        self.summary = None
         self.writer.begin()
         self._rows = EpisodeRows(secrets.randbits(62), start, self.writer.latent_dim)
 
     def on_step(self, step: Step) -> None:
-        """Keep one step. Raises ``DataError`` for a value that is not finite or a picture of another shape."""
+        """Keep one step.
+
+        Raises ``DataError`` for a value that is not finite or a picture of another shape, ``DiskError`` before the disk
+        is full; what was kept until then can still be saved.
+        """
         rows = self._begun()
         before = rows.add(step, self._copies(step))
         if before is not None:
             self.writer.add(*before)
+        self.writer.guard.watch()
 
     def on_end(self, end: EpisodeEnd) -> None:
-        """Save the episode, then label it."""
-        rows, began = self._begun(), self.clock()
+        """Save the episode, then label it. Raises ``DataError`` when it could not be saved whole; nothing is left."""
+        rows, began = self._rows, self.clock()
         self._rows = None
+        if rows is None:  # it could not even start
+            return
         timing = rows.times.result()
         slow = self.slow_loop.complaints(timing, self.spec.rate_hz)
         rejected = bool(slow) and self.slow_loop.reject and end.outcome is not Outcome.ABORTED
@@ -125,12 +142,13 @@ class Recorder:
             end = reject(end, slow)
         notes = ([f"slow loop: {', '.join(slow)}"] if slow else []) + timing.camera_notes()
         last, index = rows.last(end), None
-        if last is None:
+        try:
+            if last is not None:
+                self.writer.add(*last)
+                index = self.writer.save(rows.start.task or self.task, extras(rows, end, timing, notes))
+                self.labels.append(rows.uid, end.outcome, self.by, end.reason)
+        finally:
             self.writer.discard()
-        else:
-            self.writer.add(*last)
-            index = self.writer.save(rows.start.task or self.task, extras(rows, end, timing, notes))
-            self.labels.append(rows.uid, end.outcome, self.by, end.reason)
         shares = rows.shares()
         self.summary = EpisodeSummary(
             episode=index,
@@ -141,6 +159,7 @@ class Recorder:
             intervention_rate=shares["svm/intervention_rate"],
             notes=tuple(notes),
             rejected=rejected,
+            waits=self.writer.waits,
             saving_s=self.clock() - began,
         )
 

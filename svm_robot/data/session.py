@@ -78,6 +78,7 @@ def record(
     tally = Tally(episodes)
     while tally.episodes < episodes:
         index = recorder.episodes
+        recorder.check_room()
         operator.begin(index)
         if operator.wants_to_stop():
             return replace(tally, stopped=True)

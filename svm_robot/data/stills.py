@@ -17,7 +17,7 @@ import pyarrow.parquet as pq
 from PIL import Image
 
 from svm_robot.data import columns
-from svm_robot.data.encoder import Encoding
+from svm_robot.data.encoder import Encoding, Pictures
 from svm_robot.data.layout import read_info
 from svm_robot.data.worker import FrameWorker
 from svm_robot.errors import DataError
@@ -127,15 +127,15 @@ def check_written(path: Path, wanted: pa.Table) -> None:
         raise DataError(f"{path} holds {begin} of {len(wanted)} rows")
 
 
-def check_pictures(root: Path, encoding: Encoding) -> None:
+def check_pictures(root: Path, wanted: Pictures) -> None:
     """Raise ``DataError`` when the dataset at ``root`` keeps its pictures in another way."""
     for key, feature in read_info(root)["features"].items():
         if not key.startswith(columns.IMAGES):
             continue
         kept = kind(feature)
-        if kept != encoding.pictures:
+        if kept != wanted:
             raise DataError(
-                f"{root} keeps its pictures as {kept}, --pictures={encoding.pictures} asks for another kind; "
+                f"{root} keeps its pictures as {kept}, --pictures={wanted} asks for another kind; "
                 f"record with --pictures={kept}, or into another folder"
             )
 

@@ -71,7 +71,7 @@ class EpisodeWriter:
         info, fresh = self._new_info(), is_fresh(self.root)
         if not fresh:
             check_same(self.root, self.spec, self.latent_dim)
-            check_pictures(self.root, self.encoding)
+            check_pictures(self.root, self.encoding.pictures)
         self.root.mkdir(parents=True, exist_ok=True)
         self._take_lock()
         try:
@@ -97,12 +97,11 @@ class EpisodeWriter:
     def add(self, row: Mapping[str, Any], frames: Mapping[str, ImageArray]) -> None:
         """Append one row (all columns but the bookkeeping ones) and its frames, which must not change any more.
 
-        Waits while an encoder is behind. Raises ``DiskError`` while there is still room to save the episode.
+        Waits while an encoder is behind.
         """
         for role, encoder in self._encoders.items():
             encoder.put(frames[role])
         self._rows.append(row)
-        self.guard.watch()
 
     def save(self, task: str, extras: Extras) -> int:
         """Commit the episode; it is complete, verified and on disk when this returns its index.
