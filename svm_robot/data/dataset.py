@@ -97,6 +97,7 @@ def build(
         latent=None if latent is None else latent.astype(np.float32),
         terminated=outcome is Outcome.SUCCESS,
         frames=frames,
+        intervention=part[columns.INTERVENTION].astype(bool) if columns.INTERVENTION in part else None,
     )
 
 

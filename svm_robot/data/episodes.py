@@ -31,6 +31,8 @@ class EpisodeData:
     """True when the episode ended by success (its last step bootstraps from nothing)."""
     frames: Mapping[str, ImageArray] = field(default_factory=dict)
     """Camera role -> (T, H, W, 3) RGB."""
+    intervention: NDArray[np.bool_] | None = None
+    """(T,) True where a human acted although a policy or a script ran it; None where the recording does not say."""
 
     def __len__(self) -> int:
         return len(self.state)

@@ -23,7 +23,7 @@ class CameraTiming:
     """What one camera delivered to the rows of an episode."""
 
     rate_hz: float
-    """Fresh pictures per second; at most the rate of the loop."""
+    """Fresh pictures per second, the first one not counted; at most the rate of the loop."""
     longest_repeat: int
     """Most rows in a row that showed the picture of the row before them again."""
     explained_repeat: int
@@ -148,9 +148,10 @@ class Stopwatch:
     def _camera(self, role: str, rate_hz: float) -> CameraTiming:
         times, ages = np.array(self.taken[role]), np.array(self.read) - np.array(self.taken[role])
         repeated = np.diff(times) == 0
+        steps = max(1, len(repeated))
         run = longest(self.identical[role])
         return CameraTiming(
-            rate_hz=rate_hz * (len(times) - int(repeated.sum())) / len(times),
+            rate_hz=rate_hz * (len(repeated) - int(repeated.sum())) / steps,
             longest_repeat=len(longest(repeated)),
             explained_repeat=explained(times, np.array(self.read)),
             mean_age_s=float(ages.mean()),

@@ -9,7 +9,7 @@ import torch
 
 from svm_robot.data.episodes import EpisodeData
 from svm_robot.errors import DataError
-from svm_robot.learner.decisions import DecisionEpisode, as_rows
+from svm_robot.learner.decisions import TRAINS, DecisionEpisode, as_rows
 from svm_robot.learner.experience import RewardInputs
 from svm_robot.rollout.env import FloatArray, ImageArray
 
@@ -26,7 +26,8 @@ def offline_episode(data: EpisodeData, vectors_of: Vectors, inputs: RewardInputs
 
     A dataset ends with the last action, so what came after it was not recorded: the last row (one control step
     earlier) stands in for the observation that a time-out bootstraps from, at the clock time of the true one.
-    Raises ``DataError`` for an episode that was not recorded from a policy with noise of ``latent_dim`` numbers.
+    Raises ``DataError`` for an episode that was not recorded from a policy with noise of ``latent_dim`` numbers, or
+    that would train although a human acted in it.
     """
     if data.outcome is None:
         raise DataError(f"episode {data.index} has no label; label it before it is learned from")
@@ -35,6 +36,11 @@ def offline_episode(data: EpisodeData, vectors_of: Vectors, inputs: RewardInputs
         raise DataError(
             f"episode {data.index}: noise of {latent_dim} numbers needed, {have} recorded; "
             "offline episodes must come from this policy (svm-robot record --control=policy)"
+        )
+    if data.outcome in TRAINS and data.intervention is not None and data.intervention.any():
+        raise DataError(
+            f"episode {data.index}: a human acted in {int(data.intervention.sum())} of its {len(data)} steps, and no "
+            "noise of the policy stands behind those; label it aborted or unsure to leave it out"
         )
     rows = np.flatnonzero(data.decision)
     if not len(rows) or rows[0] != 0:

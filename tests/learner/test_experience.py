@@ -198,5 +198,8 @@ def test_recordings_that_cannot_be_learned_from_are_named() -> None:
         offline_episode(recorded(tape, None), vectors_of, inputs, 2)
     with pytest.raises(DataError, match="noise of 2 numbers needed, none recorded"):
         offline_episode(recorded(tape, Outcome.FAILURE, latent=None), vectors_of, inputs, 2)
+    with pytest.raises(DataError, match="a human acted in 2 of its 5 steps"):
+        human = np.array([False, True, True, False, False])
+        offline_episode(recorded(tape, Outcome.FAILURE, intervention=human), vectors_of, inputs, 2)
     with pytest.raises(DataError, match="does not begin with a decision"):
         offline_episode(recorded(tape, Outcome.FAILURE, decision=np.zeros(5, bool)), vectors_of, inputs, 2)
