@@ -96,9 +96,9 @@ def check_same(root: Path, spec: EnvSpec, latent_dim: int | None = None) -> None
 def compare(old: dict[str, Any], new: dict[str, Any]) -> list[str]:
     """Differences in words, the dataset's side first."""
     found = [
-        f"{what} {old.get(key)!r} in the dataset, {new[key]!r} on the rig"
+        f"{what} {old.get(key)!r} in the dataset, {new.get(key)!r} on the rig"
         for key, what in (("robot_type", "robot"), ("fps", "rate [Hz]"))
-        if old.get(key) != new[key]
+        if old.get(key) != new.get(key)
     ]
     theirs, ours = old["features"], new["features"]
     found += compare_joints(theirs, ours)
@@ -126,10 +126,11 @@ def compare_joints(theirs: dict[str, Feature], ours: dict[str, Feature]) -> list
     """Differences in the joint vectors."""
     found = []
     for key in (columns.STATE, columns.ACTION, columns.REQUESTED):
-        before, after = theirs.get(key), ours[key]
-        if before is None:
-            found.append(f"column {key}: missing in the dataset")
-        elif list(before["shape"]) != after["shape"] or before.get("names") != after["names"]:
+        before, after = theirs.get(key), ours.get(key)
+        if before is None or after is None:
+            if before is not after:
+                found.append(f"column {key}: missing {'in the dataset' if before is None else 'on the rig'}")
+        elif list(before["shape"]) != list(after["shape"]) or before.get("names") != after["names"]:
             found.append(f"joints of {key}: {before.get('names')} in the dataset, {after['names']} on the rig")
     return found
 
@@ -144,7 +145,7 @@ def compare_cameras(theirs: dict[str, Feature], ours: dict[str, Feature]) -> lis
             found.append(f"camera {role}: only on the rig")
         elif after is None:
             found.append(f"camera {role}: only in the dataset")
-        elif list(before["shape"]) != after["shape"]:
+        elif list(before["shape"]) != list(after["shape"]):
             (old_h, old_w, *_), (new_h, new_w, *_) = before["shape"], after["shape"]
             found.append(f"camera {role}: {old_w}x{old_h} in the dataset, {new_w}x{new_h} on the rig")
     return found
@@ -154,4 +155,4 @@ def describe(feature: Feature | None) -> str:
     """A column in words."""
     if feature is None:
         return "missing"
-    return f"{feature['dtype']} x {feature['shape'][0] if feature['shape'] else 1}"
+    return f"{feature['dtype']} x {'x'.join(map(str, feature['shape'])) or 1}"
