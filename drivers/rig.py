@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from lerobot.robots.config import RobotConfig
 from lerobot.teleoperators.config import TeleoperatorConfig
 
+from svm_robot.drivers.bus.config import BusConfig
 from svm_robot.drivers.lerobot_devices import register_devices
 from svm_robot.drivers.safety import SafetyConfig
 from svm_robot.errors import ConfigError
@@ -22,6 +23,7 @@ class RigConfig:
     episode_s: float = 8.0  # an episode ends after this many seconds of robot time
     task: str = ""  # one sentence: what the robot shall do; written into every dataset
     safety: SafetyConfig = field(default_factory=SafetyConfig)  # limits below every action
+    bus: BusConfig = field(default_factory=BusConfig)  # how patient the motor bus is with glitches
     max_frame_age_s: float = 0.2  # nothing moves on a picture older than this [s]
     start_pose: dict[str, float] | None = None  # joint key -> position an episode starts from; none: stay where it is
     start_speed: float = 30.0  # how fast the arm goes to its start pose [robot units/s; degrees/s on an SO-101]

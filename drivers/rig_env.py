@@ -165,7 +165,7 @@ class RigEnv:
     def _read(self) -> tuple[dict[str, Any], float]:
         try:
             raw: dict[str, Any] = self.robot.get_observation()
-        except StaleError:
+        except DeviceError:  # it already says which camera, joint or port
             raise
         except TimeoutError as error:
             raise StaleError(f"{error}; nothing moves on an old picture") from error
@@ -184,6 +184,8 @@ class RigEnv:
         asked = {joint: float(value) for joint, value in zip(self.spec.joints, targets, strict=True)}
         try:
             sent = self.robot.send_action(asked)
+        except DeviceError:
+            raise
         except (OSError, RuntimeError) as error:
             raise DeviceError(f"{self.spec.robot_type} does not take its targets: {error}") from error
         return np.array([sent[joint] for joint in self.spec.joints], np.float32)

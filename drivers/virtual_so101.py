@@ -2,6 +2,7 @@
 
 import contextlib
 import dataclasses
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -37,6 +38,8 @@ class VirtualSO101(Robot):
         self.cell = VirtualCell(config.cell_options())
         self.follower: SO101Follower | None = None
         """LeRobot's driver; None while the cell is closed, because only an open one has a port."""
+        self.prepare_arm: Callable[[SO101Follower], None] = _leave
+        """Called with LeRobot's driver before it connects."""
         self.cameras: dict[str, VirtualCamera] = {role: VirtualCamera(_camera(config, role)) for role in config.cameras}
 
     @property
@@ -76,6 +79,7 @@ class VirtualSO101(Robot):
             assert self.cell.folder is not None
             self.follower = _follower(self.cell.port, self.cell.folder)
             undo.callback(self._forget_arm)
+            self.prepare_arm(self.follower)
             _connect(self.follower)
             undo.callback(self.follower.disconnect)
             self.calibration = self.follower.calibration
@@ -121,6 +125,10 @@ class VirtualSO101(Robot):
 
     def _forget_arm(self) -> None:
         self.follower = None
+
+
+def _leave(_: SO101Follower) -> None:
+    """The arm is LeRobot's as it is."""
 
 
 def _connect(follower: SO101Follower) -> None:

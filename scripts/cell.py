@@ -85,6 +85,7 @@ def _open_robot(rig: RigConfig, clumsiness: float, stack: ExitStack) -> Cell:
     """A LeRobot robot: a real one, or the virtual one over its wire."""
     from lerobot.robots import make_robot_from_config
 
+    from svm_robot.drivers.bus.attach import attach, bus_troubles
     from svm_robot.drivers.clock import MonotonicClock
     from svm_robot.drivers.connect import connect
     from svm_robot.drivers.limits import joint_limits
@@ -93,6 +94,7 @@ def _open_robot(rig: RigConfig, clumsiness: float, stack: ExitStack) -> Cell:
     from svm_robot.drivers.virtual_so101 import VirtualSO101
 
     robot = make_robot_from_config(rig.robot)
+    attach(robot, rig.bus)
     # a Ctrl-C while it connects, or limits that do not fit, must not leave torque on
     stack.callback(lambda: _tell_failures("robot", shut_down(robot)))
     connect(robot, "robot")
@@ -108,7 +110,7 @@ def _open_robot(rig: RigConfig, clumsiness: float, stack: ExitStack) -> Cell:
         reset_scene=virtual.reset if virtual else None,
     )
     stack.push(partial(_close, env))
-    stack.callback(lambda: _tell_timing(env.statistics()))
+    stack.callback(lambda: _tell_timing(env.statistics(), bus_troubles(robot)))
     for role in env.untimed_cameras:
         warn(f"camera '{role}' tells no capture time: its pictures always count as fresh, even frozen ones")
     if virtual is not None:
@@ -128,6 +130,7 @@ def _open_robot(rig: RigConfig, clumsiness: float, stack: ExitStack) -> Cell:
 def _open_teleop(rig: RigConfig, joints: tuple[str, ...], stack: ExitStack) -> Policy:
     from lerobot.teleoperators import make_teleoperator_from_config
 
+    from svm_robot.drivers.bus.attach import attach
     from svm_robot.drivers.connect import connect
     from svm_robot.drivers.shutdown import shut_down
     from svm_robot.drivers.teleop import TeleopPolicy
@@ -137,6 +140,7 @@ def _open_teleop(rig: RigConfig, joints: tuple[str, ...], stack: ExitStack) -> P
             "this rig has no teleoperator; add --teleop.type=so101_leader --teleop.port=... --teleop.id=..."
         )
     teleoperator = make_teleoperator_from_config(rig.teleop)
+    attach(teleoperator, rig.bus)
     degrees = True if isinstance(rig.robot, VirtualSO101Config) else getattr(rig.robot, "use_degrees", None)
     policy = TeleopPolicy(teleoperator, joints, degrees)
     stack.callback(lambda: _tell_failures("teleoperator", shut_down(teleoperator)))
@@ -159,9 +163,11 @@ def _tell_failures(what: str, failures: Sequence[Exception]) -> None:
         warn(f"while switching the {what} off: {failure}; cut its power if a motor still holds")
 
 
-def _tell_timing(statistics: "RigStatistics") -> None:
+def _tell_timing(statistics: "RigStatistics", troubles: Sequence[str]) -> None:
     if statistics.ticks:
         warn(f"timing: {statistics}")
+    for trouble in troubles:
+        warn(f"bus: {trouble}")
 
 
 def _tell_slowness(cell: "VirtualCell") -> None:

@@ -1,0 +1,64 @@
+"""The families that we know: Feetech's STS and SMS servos, Robotis' Dynamixel X series."""
+
+from functools import partial
+
+from svm_robot.drivers.bus.family import Effort, Family
+from svm_robot.drivers.bus.protocol0 import Protocol0
+from svm_robot.drivers.bus.protocol2 import Protocol2
+
+
+def sign_magnitude(word: int, sign_bit: int) -> int:
+    """Feetech's signed words; minus zero is zero."""
+    size = word & (1 << sign_bit) - 1
+    return -size if word >> sign_bit & 1 else size
+
+
+def twos_complement(word: int, bits: int) -> int:
+    """Robotis' signed words."""
+    return word - (1 << bits) if word >> bits - 1 & 1 else word
+
+
+FEETECH = Family(
+    codec=Protocol0(),
+    model_number=(3, 2),
+    effort=Effort(
+        address=40,  # Torque_Enable to Present_Load
+        length=22,
+        goal=(2, 2),
+        position=(16, 2),
+        load=(20, 2),
+        idle=20,  # of 1000
+        decode={"position": partial(sign_magnitude, sign_bit=15), "load": partial(sign_magnitude, sign_bit=10)},
+    ),
+    fault_bits={1: "voltage", 2: "angle sensor", 4: "overheat", 8: "overcurrent", 32: "overload"},
+    alert=None,
+    fault_address=65,
+    refusals={},
+)
+
+DYNAMIXEL = Family(
+    codec=Protocol2(),
+    model_number=(0, 2),
+    effort=Effort(
+        address=64,  # Torque_Enable to Present_Position
+        length=72,
+        goal=(52, 4),
+        position=(68, 4),
+        load=(62, 2),
+        idle=20,  # of 1000 [.1 %], or so many mA where the model has a current sensor
+        decode={"position": partial(twos_complement, bits=32), "load": partial(twos_complement, bits=16)},
+    ),
+    fault_bits={1: "voltage", 4: "overheat", 8: "encoder", 16: "electrical shock", 32: "overload"},
+    alert=0x80,
+    fault_address=70,
+    refusals={
+        1: "it failed",
+        2: "it does not know the instruction",
+        4: "the value is out of range",
+        5: "the data have the wrong length",
+        6: "the value exceeds the register's limit",
+        7: "the register cannot be written now (torque on?)",
+    },
+)
+CRC_REFUSED = 3
+"""A Dynamixel's error number for a request that reached it damaged."""
