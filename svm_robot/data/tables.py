@@ -13,7 +13,10 @@ from svm_robot.data.layout import TASKS, Layout, Row, read_parquet
 from svm_robot.errors import DataError
 
 NEEDED = (columns.STATE, columns.ACTION, "episode_index", "frame_index")
-USEFUL = ("task_index", columns.DECISION, columns.LATENT, columns.EPISODE_UID, columns.SUCCESS)
+USEFUL = (
+    *("task_index", columns.EPISODE_UID, columns.SUCCESS),
+    *(columns.DECISION, columns.LATENT, columns.INTERVENTION),
+)
 
 Part = dict[str, NDArray[Any]]
 
