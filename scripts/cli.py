@@ -91,7 +91,7 @@ def spelled_out(config_class: type, options: Sequence[str]) -> list[str]:
         name = "--" + name[2:].replace("-", "_")
         if name == "--config_path":
             raise ConfigError("--config_path is not needed: the rig file is the first plain word")
-        if f"{name[2:]}_" in config_class.__dataclass_fields__:
+        if f"{name[2:]}_" in field_names(config_class, ""):
             name += "_"  # --from is the field from_
         following = options[position + 1].lower() if position + 1 < len(options) else ""
         if name in switches and not equals and following not in TRUTHS:

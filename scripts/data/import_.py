@@ -3,7 +3,7 @@
 import json
 import sys
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -40,12 +40,11 @@ class ImportConfig:
 
 def main(args: list[str]) -> int:
     """Open, build, tell."""
+    from svm_robot.curation.ancestry import derive
     from svm_robot.curation.formats.recording import open_recording
     from svm_robot.curation.place import check_target
     from svm_robot.curation.rebuild import rebuild
-    from svm_robot.data.provenance import Derivation, Origin, Provenance
     from svm_robot.scripts.cli import parse, split_positionals
-    from svm_robot.version import __version__
 
     words, options = split_positionals(args, USAGE, 1, 1)
     config = parse(ImportConfig, options, usage=USAGE)
@@ -56,9 +55,8 @@ def main(args: list[str]) -> int:
     opened = open_recording(source, config.from_, wishes(config, now))
     if not config.dry_run:
         found = opened.source
-        origin = Origin(f"{found.name} ({opened.kind})", found.fingerprint, len(found.episodes))
-        step = Derivation("svm-robot data import", __version__, (origin,), now)
-        provenance = Provenance(found.provenance.rig, (*found.provenance.derived, step))
+        named = replace(found, name=f"{found.name} ({opened.kind})")
+        provenance = derive(found.provenance, "svm-robot data import", [(named, len(found.episodes))], now)
         rebuild(target, found.info, found.episodes, found.labels, provenance, progress=progress(config))
     told = plain(opened, target, config.dry_run)
     print(json.dumps(told, indent=2) if config.json else "\n".join(lines(told)))
