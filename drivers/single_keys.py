@@ -61,6 +61,10 @@ class SingleKeys:
                 self._saved_handler = None
             atexit.unregister(self.close)
 
+    def forget(self) -> None:
+        """Throw away what was typed ahead."""
+        termios.tcflush(self.keys, termios.TCIFLUSH)
+
     def read(self, timeout_s: float | None) -> bytes:
         """What was typed; waits up to ``timeout_s`` (None: for ever). Raises ``DeviceError`` for a lost terminal."""
         if self._saved is None:

@@ -30,6 +30,8 @@ class EpisodeLabel:
     """What training sees."""
     label: Label | None
     """The line that says so; None when nobody labelled the episode (its own columns may tell the outcome then)."""
+    recorded: Outcome | None
+    """What its own columns tell where the log says nothing."""
     history: int
     """Lines of the log about it, undone ones and undos included."""
 
@@ -80,9 +82,8 @@ def read_view(root: Path) -> LabelView:
         labels = standing.pop(uid, [])
         label = labels[-1] if labels else None
         outcome = label.outcome if label else recorded
-        episodes.append(
-            EpisodeLabel(int(row["episode_index"]), uid, int(row["length"]), outcome, label, lines[uid]),
-        )
+        index, length = int(row["episode_index"]), int(row["length"])
+        episodes.append(EpisodeLabel(index, uid, length, outcome, label, recorded, lines[uid]))
     return LabelView(root, episodes, [labels[-1] for labels in standing.values() if labels])
 
 

@@ -54,7 +54,8 @@ class Draft:
     uid: int
     outcome: Outcome
     reason: str | None = None
-    tags: tuple[str, ...] = ()
+    tags: tuple[str, ...] | None = None
+    """None: the tags of the label that counts until now stay."""
     by: str | None = None
     """Who says it, where that is not the one who writes."""
 
@@ -65,20 +66,35 @@ class LabelLog:
     def __init__(self, root: Path, clock: Callable[[], float] = time.time) -> None:
         self.root, self.path, self.clock = root, root / FILE, clock
 
-    def set(self, uid: int, outcome: Outcome, by: str, reason: str | None = None, tags: Collection[str] = ()) -> Label:
-        """Label an episode of this dataset (again). Raises ``DataError`` for a uid the dataset does not have."""
-        self._check_known([uid])
-        return self.append(uid, outcome, by, reason, tags)
+    def set(
+        self, uid: int, outcome: Outcome, by: str, reason: str | None = None, tags: Collection[str] | None = None
+    ) -> Label:
+        """Label an episode of this dataset (again); without ``tags`` it keeps those it has.
+
+        Raises ``DataError`` for a uid the dataset does not have.
+        """
+        return self.set_all([Draft(uid, outcome, reason, None if tags is None else tuple(tags))], by)[0]
 
     def set_all(self, drafts: Collection[Draft], by: str) -> list[Label]:
         """Several labels in one write: all of them, or after any error none. Raises as ``set`` does."""
-        self._check_known([draft.uid for draft in drafts])
+        known = episode_uids(self.root)
+        for draft in drafts:
+            if draft.uid not in known:
+                raise DataError(f"{self.root} has no episode with uid {draft.uid}; it has {len(known)} episodes")
         now = self.clock()
-        labels = [
-            Label(draft.uid, Outcome(draft.outcome), draft.by or by, now, draft.reason, tags=tuple(draft.tags))
-            for draft in drafts
-        ]
         with self._locked() as handle:
+            tags = {uid: label.tags for uid, label in self.current().items()}
+            labels = [
+                Label(
+                    draft.uid,
+                    Outcome(draft.outcome),
+                    draft.by or by,
+                    now,
+                    draft.reason,
+                    tags=tags.get(draft.uid, ()) if draft.tags is None else draft.tags,
+                )
+                for draft in drafts
+            ]
             _append(handle, labels)
         return labels
 
@@ -125,12 +141,6 @@ class LabelLog:
     def snapshot_hash(self) -> str:
         """Hash of everything the log says now, also of episodes that are gone; see ``LabelView.snapshot``."""
         return snapshot_hash({uid: label.outcome for uid, label in self.current().items()})
-
-    def _check_known(self, uids: Iterable[int]) -> None:
-        known = episode_uids(self.root)
-        for uid in uids:
-            if uid not in known:
-                raise DataError(f"{self.root} has no episode with uid {uid}; it has {len(known)} episodes")
 
     def _parse(self, number: int, line: bytes) -> Label:
         try:

@@ -106,7 +106,7 @@ def test_label_lists_changes_and_remembers(demos: Made) -> None:
     change = ["--episode=2", "--set=unsure", "--by=ada", "--reason=out of sight"]
     assert svm_robot("label", demos.path, *change) == "episode 2: failure -> unsure\n"
     assert "8 episodes: 7 failure, 1 unsure" in svm_robot("label", demos.path)
-    history = svm_robot("label", demos.path, "--history=2").splitlines()
+    history = svm_robot("label", demos.path, "history", "--episode=2").splitlines()
     assert ["by judge" in history[0], "by ada" in history[1], len(history)] == [True, True, 2]
     svm_robot("label", demos.path, "--episode=2", "--set=failure")
 

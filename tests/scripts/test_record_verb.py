@@ -105,7 +105,7 @@ def test_labels_are_listed_changed_and_have_a_history(root, capsys):
     assert "by judge" in listed
     assert main(["label", str(root), "--episode=1", "--set=unsure", "--reason=behind the arm", "--by=ada"]) == 0
     assert capsys.readouterr().out == "episode 1: failure -> unsure\n"
-    assert main(["label", str(root), "--history=1"]) == 0
+    assert main(["label", str(root), "history", "--episode=1"]) == 0
     history = capsys.readouterr().out.splitlines()
     assert len(history) == 2
     assert "by ada" in history[1]
@@ -121,10 +121,10 @@ def test_labels_are_listed_changed_and_have_a_history(root, capsys):
         (["--episode=0", "--set=great"], 2, "the labels are success, failure, unsure, aborted"),
         (["--episode=0"], 2, "belong together"),
         (["--set=failure"], 2, "belong together"),
-        (["--history=9"], 3, "there is no episode 9"),
+        (["history", "--episode=9"], 3, "there is no episode 9"),
         (["--reason=why"], 2, "belong to a new label"),
-        (["--history=0", "--by=ada"], 2, "belong to a new label"),
-        (["--episode=0", "--set=failure", "--history=0"], 2, "give one of the two"),
+        (["history", "--episode=0", "--by=ada"], 2, "--by means nothing with 'history'"),
+        (["undo", "--episode=0", "--set=failure"], 2, "--set means nothing with 'undo', but with --set"),
     ],
 )
 def test_wrong_labels_are_refused(root, capsys, options, code, message):
