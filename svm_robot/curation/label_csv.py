@@ -37,7 +37,7 @@ def episode_row(episode: EpisodeLabel, task: str, rate_hz: float, source: str) -
     said = plain(episode)
     return said | {
         "outcome": said["outcome"] or "",
-        "tags": " ".join(said["tags"]),
+        "tags": ", ".join(said["tags"]),
         "seconds": round(episode.length / rate_hz, 3),
         "task": task,
         "source": source,
@@ -52,7 +52,7 @@ def label_row(label: Label, index_of: dict[int, int]) -> dict[str, Any]:
         "outcome": str(label.outcome),
         "undo": label.undo,
         "reason": label.reason,
-        "tags": " ".join(label.tags),
+        "tags": ", ".join(label.tags),
         "by": label.by,
         "when": datetime.fromtimestamp(label.time, UTC).isoformat(timespec="seconds"),
         "tool": label.tool,

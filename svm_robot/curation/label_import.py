@@ -17,8 +17,8 @@ from svm_robot.errors import ConfigError, DataError
 from svm_robot.rollout.episode import Outcome
 
 COLUMNS = ("episode", "uid", "outcome", "reason", "tags", "by")
-ALSO = ("length", "when", "history", "recorded")
-"""Columns of ``svm-robot label DATASET --json`` that are for people; they are not read."""
+ALSO = ("length", "when", "history", "recorded", "seconds", "task", "source")
+"""Columns of ``svm-robot label DATASET --json`` and ``data export --to=csv`` that are for people; they are not read."""
 WORDS = {
     **{str(outcome): outcome for outcome in Outcome},
     **{letter: outcome for outcome, letter in LETTERS.items()},

@@ -89,8 +89,8 @@ def check_version(root: Path, version: str) -> None:
         return
     if version.startswith("v2."):
         raise DataError(
-            f"{root} is a LeRobot {version} dataset; this tool reads v3. Convert a copy with "
-            "'python -m lerobot.scripts.convert_dataset_v21_to_v30'"
+            f"{root} is a LeRobot {version} dataset; this tool reads v3. "
+            f"Make one from it with 'svm-robot data import {root} --out=NEW'"
         )
     raise DataError(f"{root} has dataset version '{version}'; this tool reads LeRobot v3 (v3.0, v3.1, ...)")
 

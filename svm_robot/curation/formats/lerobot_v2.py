@@ -50,13 +50,16 @@ def open_v2(header: Header, info: Mapping[str, Any], options: ImportOptions) -> 
     missing = Missing(root, len(described), len(plan.cameras))
     pieces = [found for row in described.values() if (found := find_episode(row, disk, plan, missing)) is not None]
     kept = whole_ones(pieces, missing, options)
-    moved = [
+    notes = [
         f"{len(finder.elsewhere)} files lie elsewhere than the metadata says, the first is {finder.elsewhere[0]}"
         for finder in (disk.data, disk.videos)
         if finder.elsewhere
     ]
+    encoded = sorted({key for piece in kept for key in piece.frames})
+    if encoded:
+        notes.append(f"encoded anew, because its frames are not shown at {header.rate_hz} Hz: {', '.join(encoded)}")
     plan = real_cameras(plan, kept, header.rate_hz)
-    return assemble(header, plan, kept, missing.numbers(), [*plan.notes, *moved])
+    return assemble(header, plan, kept, missing.numbers(), [*plan.notes, *notes])
 
 
 def find_episode(row: Mapping[str, Any], disk: Disk, plan: Plan, missing: Missing) -> Piece | None:

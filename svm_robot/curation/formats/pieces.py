@@ -130,9 +130,6 @@ def remarks(plan: Plan, pieces: Sequence[Piece], rate_hz: int) -> list[str]:
         found.append(f"left out, because the metadata does not know it: the column {', '.join(strange)}")
     if any(piece.survey.off_grid for piece in pieces):
         found.append(f"its timestamps are not k/{rate_hz}: they are kept in {columns.SOURCE_TIME}, timestamp is k/fps")
-    encoded = sorted({key for piece in pieces for key in piece.frames})
-    if encoded:
-        found.append(f"encoded anew, because its frames are not shown at {rate_hz} Hz: {', '.join(encoded)}")
     return found
 
 
