@@ -39,13 +39,19 @@ def robot_id(robot: Any) -> str:
 def camera_identities(robot: Any) -> dict[str, str]:
     """Camera role -> what its configuration binds to, for cameras that say so."""
     cameras: Mapping[str, Any] = getattr(robot, "cameras", None) or {}
-    named = {role: camera_identity(getattr(camera, "config", None)) for role, camera in cameras.items()}
+    named = {
+        role: camera_identity(getattr(camera, "config", None), getattr(camera, "identity", ""))
+        for role, camera in cameras.items()
+    }
     return {role: identity for role, identity in named.items() if identity}
 
 
-def camera_identity(config: Any) -> str:
-    """For example ``opencv /dev/video0`` or ``virtual front``, and what is done to its pictures; ``""`` unknown."""
-    place = next((str(getattr(config, name)) for name in PLACES if hasattr(config, name)), "")
+def camera_identity(config: Any, device: str = "") -> str:
+    """For example ``opencv /dev/video0`` or ``virtual front``, and what is done to its pictures; ``""`` unknown.
+
+    ``device``: what is known better than by the configuration, for example ``usb:SERIAL`` behind a number.
+    """
+    place = device or next((str(getattr(config, name)) for name in PLACES if hasattr(config, name)), "")
     if not place:
         return ""
     words = [str(getattr(config, "type", type(config).__name__)), place]

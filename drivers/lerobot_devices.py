@@ -23,3 +23,4 @@ def register_devices() -> None:
                     importlib.import_module(module.name)
     register_third_party_plugins()
     importlib.import_module("svm_robot.drivers.config_virtual_so101")
+    importlib.import_module("svm_robot.drivers.cameras.config_video_file")

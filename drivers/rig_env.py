@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from svm_robot.drivers.camera_frames import camera_sizes, timed_frame
+from svm_robot.drivers.cameras.faults import StaleCameraError
 from svm_robot.drivers.clock import Clock
 from svm_robot.drivers.identity import calibration_hash, camera_identities, joint_units, robot_id
 from svm_robot.drivers.observation import Applied, Observation, Spec
@@ -50,8 +51,10 @@ class RigEnv:
         max_frame_age_s: float,
         start: StartPose | None = None,
         reset_scene: Callable[[int | None], None] | None = None,
+        recover: Callable[[], None] | None = None,
     ) -> None:
-        """``limits``: joint key -> (lower, upper) in robot units; ``reset_scene``: what a virtual cell does by itself.
+        """``limits``: joint key -> (lower, upper) in robot units; ``reset_scene``: what a virtual cell does by itself;
+        ``recover``: opens cameras again that failed in the last episode.
 
         Raises ``ConfigError`` when the robot has no joint positions, when a joint has no range (neither in ``limits``
         nor under ``safety.limits``), when the start pose names a joint it does not have, or when a camera gives depth.
@@ -72,7 +75,7 @@ class RigEnv:
         self.start = start or StartPose()
         self._check({*limits, *safety.limits})
         self.max_frame_age_s = max_frame_age_s
-        self.reset_scene = reset_scene
+        self.reset_scene, self.recover = reset_scene, recover
         self.safety = Safety(safety, joints, limits, rate_hz)
         self.ticker = Ticker(rate_hz, clock)
         self._previous: FloatArray | None = None
@@ -82,8 +85,11 @@ class RigEnv:
     def reset(self, seed: int | None = None) -> None:
         """Go to the start pose, slowly; then, where the world can, a new scene. Blocks until the arm is there.
 
-        Raises ``DeviceError`` when the arm does not arrive (something is in its way, or a motor is off).
+        Raises ``DeviceError`` when the arm does not arrive (something is in its way, or a motor is off), or when a
+        camera that failed does not come back.
         """
+        if self.recover is not None:
+            self.recover()
         if self.start.pose:
             self._go_to_start()
         if self.reset_scene is not None:
@@ -193,10 +199,9 @@ class RigEnv:
     def _check_age(self, role: str, age_s: float) -> None:
         self._ages[role].append(age_s)
         if age_s > self.max_frame_age_s:
-            raise StaleError(
-                f"camera '{role}': newest frame is {age_s * 1000:.0f} ms old, max_frame_age_s allows "
-                f"{self.max_frame_age_s * 1000:.0f} ms; nothing moves on an old picture"
-            )
+            limit_ms = 1e3 * self.max_frame_age_s
+            what = f"newest frame is {1e3 * age_s:.0f} ms old, max_frame_age_s allows {limit_ms:.0f} ms"
+            raise StaleCameraError(role, getattr(self._camera(role), "device", ""), age_s, what)
 
     def _go_to_start(self) -> None:
         """Straight in joint space, at limited speed, tick by tick."""

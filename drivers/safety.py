@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from svm_robot.drivers.cameras.limits import CameraLimits
 from svm_robot.drivers.observation import Applied
 from svm_robot.errors import ConfigError, UnsafeActionError
 
@@ -23,6 +24,8 @@ class SafetyConfig:
     max_speed_by_joint: dict[str, float] = field(default_factory=dict)
     # narrower limits than the robot's own, for example {"wrist_roll.pos": [-90, 90]}
     limits: dict[str, list[float]] = field(default_factory=dict)
+    # when a camera counts as faulty
+    cameras: CameraLimits = field(default_factory=CameraLimits)
 
 
 class Safety:

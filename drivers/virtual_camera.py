@@ -24,6 +24,8 @@ class VirtualCamera(Camera):
         self.config = config
         self.latest_timestamp: float | None = None
         """When the frame that was returned last had been captured [s, perf_counter], as LeRobot's cameras call it."""
+        self.latest_number: int | None = None
+        """Number of its exposure, which stands still when the camera repeats a picture."""
         self._reader: FrameReader | None = None
         self._returned = 0
 
@@ -85,11 +87,13 @@ class VirtualCamera(Camera):
     def _open_reader(self) -> FrameReader:
         if self._reader is None:
             raise DeviceNotConnectedError(f"{self} is not connected")
+        if self._reader.gone:
+            raise DeviceError(f"{self} has been unplugged")
         return self._reader
 
     def _newest(self, reader: FrameReader) -> Frame:
         frame = reader.latest()
         if frame is None:
             raise DeviceError(f"{self} has no frame yet")
-        self._returned, self.latest_timestamp = frame.number, frame.time_s
+        self._returned, self.latest_timestamp, self.latest_number = frame.number, frame.time_s, frame.exposure
         return frame

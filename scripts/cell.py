@@ -86,28 +86,37 @@ def _open_robot(rig: RigConfig, clumsiness: float, stack: ExitStack) -> Cell:
     from lerobot.robots import make_robot_from_config
 
     from svm_robot.drivers.bus.attach import attach, bus_troubles
+    from svm_robot.drivers.cameras.group import guard_cameras
     from svm_robot.drivers.clock import MonotonicClock
     from svm_robot.drivers.connect import connect
     from svm_robot.drivers.limits import joint_limits
+    from svm_robot.drivers.ports import bind_ports
     from svm_robot.drivers.rig_env import RigEnv, StartPose
     from svm_robot.drivers.shutdown import shut_down
     from svm_robot.drivers.virtual_so101 import VirtualSO101
 
-    robot = make_robot_from_config(rig.robot)
+    config, notes = bind_ports(rig.robot, "robot")
+    robot, clock = make_robot_from_config(config), MonotonicClock()
     attach(robot, rig.bus)
+    cameras = guard_cameras(robot, rig.safety.cameras, clock, warn)
+    cameras.resolve()
+    for note in notes:
+        warn(note)
     # a Ctrl-C while it connects, or limits that do not fit, must not leave torque on
     stack.callback(lambda: _tell_failures("robot", shut_down(robot)))
     connect(robot, "robot")
+    cameras.check()
     virtual = robot.cell if isinstance(robot, VirtualSO101) else None
     env = RigEnv(
         robot,
         rate_hz=rig.rate_hz,
-        clock=MonotonicClock(),
+        clock=clock,
         safety=rig.safety,
         limits=joint_limits(robot),
         max_frame_age_s=rig.max_frame_age_s,
         start=StartPose(rig.start_pose or {}, rig.start_speed),
         reset_scene=virtual.reset if virtual else None,
+        recover=cameras.recover,
     )
     stack.push(partial(_close, env))
     stack.callback(lambda: _tell_timing(env.statistics(), bus_troubles(robot)))
@@ -132,6 +141,7 @@ def _open_teleop(rig: RigConfig, joints: tuple[str, ...], stack: ExitStack) -> P
 
     from svm_robot.drivers.bus.attach import attach
     from svm_robot.drivers.connect import connect
+    from svm_robot.drivers.ports import bind_ports
     from svm_robot.drivers.shutdown import shut_down
     from svm_robot.drivers.teleop import TeleopPolicy
 
@@ -139,7 +149,10 @@ def _open_teleop(rig: RigConfig, joints: tuple[str, ...], stack: ExitStack) -> P
         raise ConfigError(
             "this rig has no teleoperator; add --teleop.type=so101_leader --teleop.port=... --teleop.id=..."
         )
-    teleoperator = make_teleoperator_from_config(rig.teleop)
+    config, notes = bind_ports(rig.teleop, "teleop")
+    for note in notes:
+        warn(note)
+    teleoperator = make_teleoperator_from_config(config)
     attach(teleoperator, rig.bus)
     degrees = True if isinstance(rig.robot, VirtualSO101Config) else getattr(rig.robot, "use_degrees", None)
     policy = TeleopPolicy(teleoperator, joints, degrees)

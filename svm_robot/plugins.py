@@ -4,6 +4,7 @@
 of the package that it is given.
 """
 
+import svm_robot.drivers.cameras.config_video_file
 import svm_robot.drivers.config_virtual_camera
 import svm_robot.drivers.config_virtual_so101
 import svm_robot.policies.configuration_svm_flow

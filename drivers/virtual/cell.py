@@ -14,6 +14,7 @@ from typing import Any
 
 from svm_robot.drivers.virtual.arm import calibration
 from svm_robot.drivers.virtual.bus import WireFaults
+from svm_robot.drivers.virtual.camera_faults import CameraFaults
 from svm_robot.drivers.virtual.cell_options import CellOptions
 from svm_robot.errors import DeviceError
 
@@ -98,6 +99,10 @@ class VirtualCell:
     def faults(self, faults: WireFaults) -> None:
         """From now on these go wrong on the wire, and no others. Raises ``DeviceError`` for an unknown servo."""
         self._ask("faults", **asdict(faults))
+
+    def camera_faults(self, faults: CameraFaults) -> None:
+        """From now on these cameras are faulty, and no others. Raises ``DeviceError`` for an unknown camera."""
+        self._ask("camera_faults", **asdict(faults))
 
     def status(self) -> dict[str, Any]:
         """``lost_s`` of ``running_s`` (this machine was too slow), ``packets`` by instruction, ``discarded_bytes``,

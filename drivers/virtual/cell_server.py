@@ -19,8 +19,9 @@ from typing import Any
 
 from svm_robot.drivers.virtual.arm import ServoedArm, factory_servos
 from svm_robot.drivers.virtual.bus import Bus, WireFaults
+from svm_robot.drivers.virtual.camera_faults import CameraFaults
+from svm_robot.drivers.virtual.camera_feed import CameraFeed
 from svm_robot.drivers.virtual.cell_options import CellOptions
-from svm_robot.drivers.virtual.frames import FrameWriter
 from svm_robot.drivers.virtual.pace import RealTimePace
 from svm_robot.drivers.virtual.wire import Wire
 from svm_robot.drivers.virtual.world import World
@@ -33,20 +34,6 @@ SWITCH_INTERVAL_S = 0.0005
 """How long the world's thread may keep the interpreter while the wire has an answer to give."""
 
 
-class _Camera:
-    """When one camera is due, and where its pictures go."""
-
-    def __init__(self, world: World, role: str, rate_hz: float, path: Path) -> None:
-        self.world, self.role, self.period_s = world, role, 1 / rate_hz
-        self.writer = FrameWriter(path, world.cameras[role])
-        self.due_s = 0.0
-
-    def shoot(self, now_s: float) -> None:
-        """Draw and publish; the capture time is that of the world that was drawn, not of the finished picture."""
-        self.writer.put(self.world.render(self.role), now_s)
-        self.due_s = max(self.due_s + self.period_s, now_s)
-
-
 class CellServer:
     """Runs until the parent is gone or closes the channel."""
 
@@ -56,7 +43,7 @@ class CellServer:
         self.bus = Bus(factory_servos())
         self.arm = ServoedArm(self.world, self.bus)
         self.wire = Wire(self.bus, wire_time=options.wire_time)
-        self.cameras = [_Camera(self.world, role, rate, folder / role) for role, rate in options.rates.items()]
+        self.cameras = [CameraFeed(self.world, role, rate, folder / role) for role, rate in options.rates.items()]
         self.pace = RealTimePace(STEP_S, MAX_BEHIND_S)
         self.running, self.started_s = True, 0.0
         self.requests: dict[str, Callable[..., Any]] = {
@@ -64,6 +51,7 @@ class CellServer:
             "succeeded": self.world.succeeded,
             "privileged": self.world.privileged,
             "faults": self.faults,
+            "camera_faults": self.camera_faults,
             "status": self.status,
         }
 
@@ -128,6 +116,13 @@ class CellServer:
     def faults(self, errors: dict[str, int], **others: Any) -> None:
         """See ``WireFaults``; JSON has made strings of the servo ids."""
         self.bus.set_faults(WireFaults(errors={int(servo): byte for servo, byte in errors.items()}, **others))
+
+    def camera_faults(self, **faults: Any) -> None:
+        """See ``CameraFaults``."""
+        wanted = CameraFaults(**faults)
+        wanted.check([camera.role for camera in self.cameras])
+        for camera in self.cameras:
+            camera.set_faults(wanted)
 
     def status(self) -> dict[str, Any]:
         """How the cell is doing."""
