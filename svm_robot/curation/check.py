@@ -9,11 +9,11 @@ from pathlib import Path
 
 from svm_robot.curation.check_extras import check_labels, check_stats, check_strays
 from svm_robot.curation.check_frames import check_frames
-from svm_robot.curation.check_meta import read_meta
+from svm_robot.curation.check_meta import Meta, read_meta
 from svm_robot.curation.check_rows import Rows, check_rows
 from svm_robot.curation.findings import Finding, Ledger, Report
 
-__all__ = ["Finding", "Report", "check_dataset"]
+__all__ = ["Finding", "Report", "check_dataset", "examine"]
 
 Progress = Callable[[int, int], None]
 """Told (pieces done, pieces in all); a piece is one episode's rows or one camera's frames of it."""
@@ -24,20 +24,18 @@ def check_dataset(root: Path, deep: bool = False, progress: Progress | None = No
 
     Files whose digest was noted when they were saved are compared by it; the others are decoded. ``deep`` decodes all.
     """
+    return examine(root, deep, progress)[0]
+
+
+def examine(root: Path, deep: bool = False, progress: Progress | None = None) -> tuple[Report, Meta | None]:
+    """The same with the metadata as far as it can be believed; None where it tells too little to look any further."""
     root, ledger, rows = Path(root), Ledger(), Rows()
     meta = None
     with ledger.guard("format", "the metadata cannot be read"):
         meta = read_meta(root, ledger)
     if meta is None:
-        return Report(root, 0, 0, (), ledger.all_findings(), (), ())
-    done, pieces = 0, len(meta.rows) * (1 + len(meta.video_keys))
-
-    def tick(number: int) -> None:
-        nonlocal done
-        done += number
-        if progress is not None:
-            progress(done, pieces)
-
+        return Report(root, 0, 0, (), ledger.all_findings(), (), ()), None
+    tick = Ticker(len(meta.rows) * (1 + len(meta.video_keys)), progress)
     with ledger.guard("data", "the data files cannot be read"):
         rows = check_rows(meta, ledger, tick)
     with ledger.guard("video", "the video files cannot be read"):
@@ -50,4 +48,17 @@ def check_dataset(root: Path, deep: bool = False, progress: Progress | None = No
         check_strays(meta, ledger)
     verified = tuple(index for index in meta.rows if index not in ledger.broken)
     notes, leftovers = tuple(ledger.notes), tuple(ledger.leftovers)
-    return Report(root, meta.counted, rows.total, verified, ledger.all_findings(), notes, leftovers)
+    return Report(root, meta.counted, rows.total, verified, ledger.all_findings(), notes, leftovers), meta
+
+
+class Ticker:
+    """Counts pieces and passes the sum on."""
+
+    def __init__(self, pieces: int, progress: Progress | None) -> None:
+        self.done, self.pieces, self.progress = 0, pieces, progress
+
+    def __call__(self, number: int) -> None:
+        """So many more pieces were looked at."""
+        self.done += number
+        if self.progress is not None:
+            self.progress(self.done, self.pieces)

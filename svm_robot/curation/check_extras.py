@@ -7,10 +7,11 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from svm_robot.curation.check_meta import Meta, fits
+from svm_robot.curation.check_meta import Meta
 from svm_robot.curation.check_rows import Rows
 from svm_robot.curation.findings import Ledger, reason
 from svm_robot.curation.reading import open_parquet
+from svm_robot.curation.values import fits
 from svm_robot.data.labels import FILE, LabelLog
 from svm_robot.data.layout import EPISODES, STATS, name_of
 from svm_robot.data.recovery import STAGING
@@ -91,7 +92,7 @@ def check_strays(meta: Meta, ledger: Ledger) -> None:
     """Files that no counted episode refers to. Most hurt nobody; some keep LeRobot from reading the dataset."""
     counted = counted_files(meta)
     for folder, pattern in FOLDERS.items():
-        known = sorted(file for file in counted if file.is_relative_to(meta.root / folder))
+        known = sorted(file for file in counted if str(file).startswith(f"{meta.root / folder}/"))
         for file in sorted((meta.root / folder).glob(pattern)):
             if file not in counted:
                 ledger.leftovers.append(file)

@@ -77,7 +77,7 @@ def decode(file: Path) -> Decoded:
     spoilt = 0
     error = ""
     try:
-        with av.open(str(file)) as container:
+        with av.logging.Capture(), av.open(str(file)) as container:  # its complaints end up in the report
             stream = container.streams.video[0]
             share_out(stream)
             for frame in container.decode(stream):

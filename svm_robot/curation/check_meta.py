@@ -1,16 +1,14 @@
 """Examines the metadata of a dataset: info.json, the tasks, and one row for each episode."""
 
 import json
-import math
-from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
-
+from svm_robot.curation.check_episodes import read_rows
 from svm_robot.curation.findings import Ledger, reason
-from svm_robot.curation.reading import open_parquet, plain_reason, read_table
+from svm_robot.curation.reading import plain_reason, read_table
+from svm_robot.curation.values import arrow_type, is_count, is_number, is_template
 from svm_robot.data.layout import INFO, TASKS, Row, name_of
 from svm_robot.data.schema import BOOKKEEPING
 
@@ -149,32 +147,6 @@ def wrong_features(info: dict[str, Any]) -> list[str]:
     return found
 
 
-def arrow_type(dtype: Any) -> pa.DataType | None:
-    """The Arrow type of a LeRobot dtype; None for an unknown one. Pictures and language count as bytes."""
-    if dtype in ("video", "image", "language"):
-        return pa.binary()
-    try:
-        return pa.type_for_alias(dtype)
-    except (ValueError, TypeError):
-        return None
-
-
-def is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
-
-
-def is_count(value: Any) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
-
-
-def is_template(value: Any, **more: str) -> bool:
-    """True for a file name that can be filled in."""
-    try:
-        return isinstance(value, str) and bool(value.format(chunk_index=0, file_index=0, **more))
-    except (KeyError, ValueError, IndexError, AttributeError):
-        return False
-
-
 def read_tasks(root: Path, info: dict[str, Any], ledger: Ledger) -> list[str]:
     """The sentences in the order of their numbers."""
     table = read_table(root / TASKS)
@@ -185,81 +157,5 @@ def read_tasks(root: Path, info: dict[str, Any], ledger: Ledger) -> list[str]:
     if table["task_index"].to_pylist() != list(range(len(table))):
         ledger.wrong("tasks", f"{TASKS}: task_index is not 0, 1, 2, ... so LeRobot would show wrong tasks")
     if not info.get("total_tasks"):
-        ledger.wrong("tasks", f"{INFO} counts no tasks, so LeRobot would not read {TASKS}, which holds {len(table)}")
+        ledger.wrong("counters", f"{INFO} counts no tasks, so LeRobot would not read {TASKS}, which holds {len(table)}")
     return [str(sentence) for sentence in table[column].to_pylist()]
-
-
-def read_rows(root: Path, info: dict[str, Any], ledger: Ledger) -> tuple[dict[int, Row], tuple[Row, ...]]:
-    """Usable rows of the counted episodes by index, and rows beyond the count."""
-    listed: list[Row] = []
-    first: pa.Schema | None = None
-    for file in sorted((root / "meta" / "episodes").glob("*/*.parquet")):
-        with ledger.guard("metadata", str(file.relative_to(root))), open_parquet(file) as parquet:
-            schema = parquet.schema_arrow
-            if first is not None and not fits(schema, first):
-                ledger.wrong("metadata", f"{file.relative_to(root)} has other columns than the files before it")
-            first = first or schema
-            plain = [name for name in schema.names if not name.startswith("stats/")]
-            listed += parquet.read(columns=plain, use_threads=False).to_pylist()
-    counted = info["total_episodes"]
-    inside = [row for row in listed if is_count(row.get("episode_index")) and row["episode_index"] < counted]
-    beyond = tuple(row for row in listed if is_count(row.get("episode_index")) and row["episode_index"] >= counted)
-    number = Counter(row["episode_index"] for row in inside)
-    if len(inside) + len(beyond) < len(listed):
-        ledger.wrong("metadata", f"{len(listed) - len(inside) - len(beyond)} rows have no usable episode_index")
-    for index in sorted(number):
-        if number[index] > 1:
-            ledger.wrong("metadata", f"meta/episodes describes it {number[index]} times", index)
-    missing = [index for index in range(counted) if not number[index]]
-    for index in missing[:1000]:  # a count that lies may be astronomic
-        ledger.wrong("metadata", f"{INFO} counts it, but meta/episodes has no row for it", index)
-    order = [row["episode_index"] for row in listed[:counted] if is_count(row.get("episode_index"))]
-    if not missing and max(number.values(), default=1) == 1 and order != list(range(counted)):
-        ledger.wrong("metadata", "the rows in meta/episodes are not in order, so LeRobot would mix episodes up")
-    unique = {row["episode_index"]: row for row in inside if number[row["episode_index"]] == 1}
-    return {index: row for index, row in sorted(unique.items()) if usable(row, info, ledger)}, beyond
-
-
-def fits(schema: pa.Schema, first: pa.Schema) -> bool:
-    """True when LeRobot can read a file after the first one: no column more, no type that does not convert."""
-    if schema.equals(first):
-        return True
-    return all(
-        name in first.names and converts(schema.field(name).type, first.field(name).type) for name in schema.names
-    )
-
-
-def converts(given: pa.DataType, wanted: pa.DataType) -> bool:
-    """True when values of one Arrow type surely become values of another: the same, numbers, or nothing at all."""
-    if given == wanted or pa.types.is_null(given):
-        return True
-    if is_list(given) and is_list(wanted):
-        return converts(given.value_type, wanted.value_type)
-    return all(pa.types.is_integer(kind) or pa.types.is_floating(kind) for kind in (given, wanted))
-
-
-def is_list(kind: pa.DataType) -> bool:
-    """True for every kind of Arrow list."""
-    return any(test(kind) for test in (pa.types.is_list, pa.types.is_large_list, pa.types.is_fixed_size_list))
-
-
-def usable(row: Row, info: dict[str, Any], ledger: Ledger) -> bool:
-    """False when a row does not say where its episode lies."""
-    index = row["episode_index"]
-    video = [key for key, feature in info["features"].items() if feature["dtype"] == "video"]
-    places = ["data", *(f"videos/{key}" for key in video)]
-    counts = ["length", "dataset_from_index", "dataset_to_index"]
-    counts += [f"{place}/{name}" for place in places for name in ("chunk_index", "file_index")]
-    wrong = [name for name in counts if not is_count(row.get(name))]
-    wrong += [
-        f"videos/{key}/{name}"
-        for key in video
-        for name in ("from_timestamp", "to_timestamp")
-        if not is_number(row.get(f"videos/{key}/{name}"))
-    ]
-    if wrong:
-        ledger.wrong("metadata", f"its row in meta/episodes has no usable {', '.join(wrong[:4])}", index)
-    elif row["length"] < 1 or row["dataset_to_index"] - row["dataset_from_index"] != row["length"]:
-        span = f"{row['dataset_from_index']} to {row['dataset_to_index']}"
-        ledger.wrong("metadata", f"its row says {row['length']} frames, but also index {span}", index)
-    return not wrong

@@ -12,9 +12,10 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 from PIL import Image
 
-from svm_robot.curation.check_meta import LANGUAGE, Meta, arrow_type, is_list
+from svm_robot.curation.check_meta import LANGUAGE, Meta
 from svm_robot.curation.findings import Ledger, reason
 from svm_robot.curation.reading import open_parquet
+from svm_robot.curation.values import arrow_type, is_list
 from svm_robot.data import columns
 from svm_robot.data.commit import DIGEST, digest
 from svm_robot.data.layout import Row
@@ -166,7 +167,8 @@ def check_episode(meta: Meta, row: Row, values: Values, base: int, rows: Rows, l
         ledger.wrong("rows", "frame_index does not count 0, 1, 2, ...", index)
     elif not np.array_equal(part["index"][:, 0], np.arange(row["dataset_from_index"], row["dataset_to_index"])):
         at = int(part["index"][0, 0])
-        ledger.wrong("rows", f"index begins at {at} or has a gap, expected {row['dataset_from_index']}", index)
+        text = f"index begins at {at} or has a gap, expected {row['dataset_from_index']}"
+        ledger.wrong("index", f"episode {index}: {text}")
     tasks = np.unique(part["task_index"][:, 0])
     if len(meta.tasks) <= tasks[-1] or tasks[0] < 0:
         ledger.wrong("tasks", f"its rows name task {tasks[-1]}, meta/tasks.parquet holds {len(meta.tasks)}", index)
@@ -244,7 +246,7 @@ def check_order(meta: Meta, rows: Rows, ledger: Ledger) -> None:
             return
         expected += int(row["length"])
     if meta.info["total_frames"] != expected:
-        ledger.wrong("info", f"info.json counts {meta.info['total_frames']} frames, the episodes hold {expected}")
+        ledger.wrong("counters", f"info.json counts {meta.info['total_frames']} frames, the episodes hold {expected}")
 
 
 def check_uids(rows: Rows, ledger: Ledger) -> None:

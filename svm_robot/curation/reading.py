@@ -39,7 +39,8 @@ def short(path: Path) -> str:
 def why(path: Path, error: Exception) -> str:
     """Why a file that should be Parquet or MP4 cannot be read, as the rest of a sentence that begins with its name."""
     try:
-        return plain_reason(path) or f"is damaged ({reason(error)})"
+        said = error.strerror if isinstance(error, OSError) and error.strerror else reason(error)
+        return plain_reason(path) or f"is damaged ({said})"
     except PermissionError:
         return "cannot be read: no permission"
     except OSError as second:
