@@ -8,8 +8,6 @@ Not modelled: the servo's own speed and acceleration profile, its PID gains (the
 
 from dataclasses import dataclass
 
-from svm_robot.drivers.virtual.protocol import ErrorBit
-
 COUNTS_PER_TURN = 4096
 MODEL_STS3215 = 777
 FIRMWARE = (3, 10)
@@ -98,8 +96,8 @@ class Servo:
     """One servo. Addresses outside the map read as 0; writes to read-only addresses are ignored, as by the real one."""
 
     def __init__(self, servo_id: int, homing_offset: int = 0, limits: tuple[int, int] = (0, 4095)) -> None:
-        self.error = ErrorBit(0)
-        """Goes into every reply."""
+        self.error: int = 0
+        """Fault bits (``ErrorBit``); they go into every reply."""
         self._staged: tuple[int, bytes] | None = None
         self._memory = bytearray(256)
         for register, value in FACTORY.items():
