@@ -11,6 +11,8 @@ from svm_robot.learner.config import FinetuneConfig
 
 if TYPE_CHECKING:
     from svm_robot.learner.workplace import Result
+    from svm_robot.rollout.env import EnvSpec
+    from svm_robot.scripts.finetune_parts import Offline, Parts
 
 USAGE = "svm-robot finetune RIG --policy=PATH --reward=PATH --run=PATH [--offline=DATASET] [--judge] [--resume]"
 
@@ -60,13 +62,13 @@ def main(args: list[str]) -> int:
         parts = Parts.load(config.policy, config.reward, config.max_steps)
         cell = stack.enter_context(open_cell(config))
         parts.check(cell.env.spec)
-        offline = parts.offline(config.offline, cell.env.spec) if config.offline and not config.resume else []
-        check_budget(config.steps, sum(episode.steps for episode in offline))
+        offline = recorded(parts, config, cell.env.spec)
+        check_budget(config.steps, sum(episode.steps for episode in offline.episodes))
         operator = stack.enter_context(who_judges(cell, config.judge))
         progress = stack.enter_context(Progress(config.steps))
-        work = parts.workplace(cell.env, operator, config.task, config.learning, progress.say)
+        work = parts.workplace(cell.env, operator, config.task, config.learning, progress.say, offline)
         tuner = Finetuner(work, config.learning, config.run)
-        tuner.prepare(offline, config.resume)
+        tuner.prepare(offline.episodes, config.resume)
         progress.begin(tuner.counters.env_steps)
         try:
             result = tuner.run([*parts.listeners(config.run, config.learning, tuner.counters), progress])
@@ -78,6 +80,22 @@ def main(args: list[str]) -> int:
             return 130
     print(summary(config.run, result, parts.live_score_ms()))
     return 0
+
+
+def recorded(parts: "Parts", config: FinetuneVerbConfig, spec: "EnvSpec") -> "Offline":
+    """The recorded episodes to begin with. Labels that have changed since something was trained from them are told."""
+    from svm_robot.data import load_dataset
+    from svm_robot.scripts.finetune_parts import Offline
+    from svm_robot.scripts.stale import warn_if_stale
+
+    if config.offline is None:
+        return Offline()
+    if config.resume:  # the run has them, with the outcomes they had when it began
+        warn_if_stale([config.run], load_dataset(config.offline, frames=False))
+        return Offline()
+    offline = parts.offline(config.offline, spec)
+    warn_if_stale([config.policy, config.reward], load_dataset(config.offline, frames=False))
+    return offline
 
 
 def check_budget(steps: int, used: int) -> None:

@@ -1,8 +1,8 @@
 """The parts of a finetuning run: policy and reward from their checkpoints, joined to what the learner asks for."""
 
 import platform
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from importlib.metadata import version
 from pathlib import Path
 from types import TracebackType
@@ -12,6 +12,7 @@ from tqdm import tqdm
 
 from svm_robot.data import load_dataset
 from svm_robot.data.schema import check_same
+from svm_robot.data.staleness import OFFLINE, trained_on
 from svm_robot.errors import CheckpointError
 from svm_robot.learner.config import FinetuneConfig
 from svm_robot.learner.counters import Counters
@@ -31,6 +32,15 @@ from svm_robot.rollout import Env, EpisodeEnd, EpisodeStart, Listener, Operator,
 from svm_robot.rollout.env import EnvSpec
 from svm_robot.scripts.cli import warn
 from svm_robot.vision.encoder import fingerprint
+
+
+@dataclass(frozen=True)
+class Offline:
+    """Recorded episodes that a run begins with."""
+
+    episodes: Sequence[DecisionEpisode] = ()
+    noted: Mapping[str, str] = field(default_factory=dict)
+    """Which dataset and which labels these are, for the journal."""
 
 
 @dataclass(frozen=True)
@@ -71,17 +81,21 @@ class Parts:
             return
         raise CheckpointError(f"the reward reads {what}; fit one on episodes of this policy")
 
-    def offline(self, root: Path, spec: EnvSpec) -> list[DecisionEpisode]:
+    def offline(self, root: Path, spec: EnvSpec) -> Offline:
         """Labelled episodes of a dataset that this policy recorded."""
         check_same(root, spec, self.steered.dim)
-        episodes = load_dataset(root).episodes
+        dataset = load_dataset(root)
+        episodes = dataset.episodes
         labelled = [episode for episode in episodes if episode.outcome is not None]
         if len(labelled) < len(episodes):
             warn(f"{len(episodes) - len(labelled)} episodes of {root} have no label and are left out")
         vectors_of = self.steered.flow.vectors
-        return [offline_episode(episode, vectors_of, self.inputs, self.steered.dim) for episode in labelled]
+        decided = [offline_episode(episode, vectors_of, self.inputs, self.steered.dim) for episode in labelled]
+        return Offline(decided, trained_on(dataset))
 
-    def workplace(self, env: Env, operator: Operator, task: str, config: FinetuneConfig, say: Any) -> Workplace:
+    def workplace(
+        self, env: Env, operator: Operator, task: str, config: FinetuneConfig, say: Any, offline: Offline
+    ) -> Workplace:
         """What the finetuner works with."""
         flow = self.steered.flow
         return Workplace(
@@ -98,7 +112,7 @@ class Parts:
             max_steps=self.steered.horizon_steps,
             task=task,
             identity=self.identity,
-            about=self.names | {"versions": versions()},
+            about=self.names | {"versions": versions()} | ({OFFLINE: dict(offline.noted)} if offline.noted else {}),
             shared_features=self.inputs.shared_features,
             live_score_ms=self.live_score_ms,
             say=say,

@@ -1,6 +1,7 @@
 """``svm-robot record RIG``: record episodes and the outcome of each one."""
 
 import sys
+import time
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -39,6 +40,7 @@ class RecordConfig(RigConfig):
     pictures: Literal["video", "png", "jpeg"] = "video"  # one video per episode, or single pictures in the data files
     jpeg_quality: int = 95  # of single JPEG pictures, 1 to 100
     keep_free_mb: int = 200  # free disk space that recording never uses [MB]
+    repair: bool = False  # mend a damaged dataset first: whole episodes are kept, the others set aside
     accept_changes: bool = False  # continue a dataset with another calibration, camera device or robot id, and note it
 
     def __post_init__(self) -> None:
@@ -71,6 +73,7 @@ def main(args: list[str]) -> int:
     config = parse(RecordConfig, options, rig=words[0], usage=USAGE)
     root = Path(config.dataset or config.dataset_root)
     steered, live = load_policy(config), load_reward(config)
+    look_at(root, config.repair)
     with ExitStack() as stack:
         cell = stack.enter_context(open_cell(config, clumsiness=config.clumsiness))
         latent_dim = steered.dim if steered else None
@@ -84,6 +87,7 @@ def main(args: list[str]) -> int:
         recorder = new_recorder(config, root, cell.env.spec, latent_dim)
         recorder.open()
         stack.callback(recorder.close)
+        compare_labels(config, root, recorder.episodes)
         if recorder.accepted:
             warn(f"continued with another set-up: {'; '.join(recorder.accepted)}")
         if recorder.writer.set_aside:
@@ -106,6 +110,24 @@ def main(args: list[str]) -> int:
             raise
     print(f"recorded {tally} into {root}; labels: svm-robot label {root}")
     return 0
+
+
+def look_at(root: Path, mend: bool) -> None:
+    """Before anything moves: raise ``DataError`` for a damaged dataset, or ``mend`` it."""
+    from svm_robot.data.recovery import is_fresh
+    from svm_robot.data.torn import read_counted
+    from svm_robot.scripts.cli import warn
+
+    if is_fresh(root):
+        return
+    if mend:
+        from svm_robot.curation.repair import plan_repair, repair
+
+        plan = plan_repair(root)
+        for line in plan.lines():
+            warn(line)
+        repair(plan, time.time)
+    read_counted(root)
 
 
 def new_recorder(config: RecordConfig, root: Path, spec: "EnvSpec", latent_dim: int | None) -> "Recorder":
@@ -153,6 +175,21 @@ def load_reward(config: RecordConfig) -> "LiveScore | None":
 
     torch.set_num_threads(1)
     return LiveScore(load(Path(config.reward)))
+
+
+def compare_labels(config: RecordConfig, root: Path, episodes: int) -> None:
+    """Note when labels of this dataset have changed since the reward was fitted on it."""
+    if config.reward is None or not episodes:
+        return
+    from svm_robot.data import load_dataset
+    from svm_robot.errors import DataError
+    from svm_robot.scripts.cli import warn
+    from svm_robot.scripts.stale import warn_if_stale
+
+    try:
+        warn_if_stale([Path(config.reward)], load_dataset(root, frames=False))
+    except DataError as error:  # recording goes on without this comparison, and says so
+        warn(f"the labels behind {config.reward} were not compared: {error}")
 
 
 def actor(config: RecordConfig, cell: "Cell", steered: "SteeredPolicy | None") -> "Policy":

@@ -26,13 +26,17 @@ def main(args: list[str]) -> int:
         if path is not None and path.is_dir():
             raise ConfigError(f"{path} is a folder; name a file, for example {path / 'report.html'}")
 
+    from svm_robot.data import load_dataset
     from svm_robot.report.collect import collect
     from svm_robot.report.page import kept_examples, write_page
     from svm_robot.report.recorded import recorded_examples
     from svm_robot.report.summary import read_stages, write_summary
     from svm_robot.report.verdict import headline
+    from svm_robot.scripts.stale import warn_if_stale
 
     comparison = collect([Path(word) for word in words])
+    if config.base is not None:
+        warn_if_stale([Path(word) for word in words], load_dataset(config.base, frames=False))
     examples = kept_examples(comparison)
     if not examples and config.base is not None:
         examples = recorded_examples(config.base)

@@ -43,6 +43,7 @@ def main(args: list[str]) -> int:
     from svm_robot.errors import DataError
     from svm_robot.reward.checkpoint import check_fits, load_reward
     from svm_robot.reward.score import score_episode, summarise, time_scores
+    from svm_robot.scripts.stale import warn_if_stale
 
     torch.set_num_threads(1)
     root = Path(words[1])
@@ -53,6 +54,7 @@ def main(args: list[str]) -> int:
     check_fits(model, dataset)
     if not dataset.episodes:
         raise DataError(f"{root} has no episodes to score")
+    warn_if_stale([Path(words[0])], dataset)
     dataset = load_dataset(root, roles=list(model.config.cameras))
     scores = [
         score_episode(model, episode) for episode in tqdm(dataset.episodes, desc="score", leave=False, disable=None)
