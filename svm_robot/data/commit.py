@@ -89,11 +89,15 @@ class Commit:
         row |= self._places(length, start, videos) | dict(extras)
         row |= self._stage(rows, videos)
         row = row if self.last is None else like(self.last, row)
-        self._publish(row, stats, videos)
-        if tasks != self.tasks:
-            self._publish_tasks(tasks)
         merged = merge(self.stats, stats)
-        publish_json(to_json(merged), self.root / STATS, durable=self.durable)
+        try:
+            self._publish(row, stats, videos)
+            if tasks != self.tasks:
+                self._publish_tasks(tasks)
+            publish_json(to_json(merged), self.root / STATS, durable=self.durable)
+        except OSError:
+            self._withdraw(row, videos)
+            raise
         info = self.info | {
             "total_episodes": index + 1,
             "total_frames": start + length,
@@ -173,6 +177,12 @@ class Commit:
             publish(path, self.root / name, durable=self.durable)
         publish(staging / "data.parquet", self.root / name_of(DATA, row, "data"), durable=self.durable)
         publish(staging / "episode.parquet", self.root / name_of(EPISODES, row, "meta/episodes"), durable=self.durable)
+
+    def _withdraw(self, row: Row, videos: Mapping[str, Path]) -> None:
+        """Remove the files of an episode that was not counted: on a full disk they would only be in the way."""
+        names = [name_of(VIDEO, row, f"videos/{key}", video_key=key) for key in videos]
+        for name in (*names, name_of(DATA, row, "data"), name_of(EPISODES, row, "meta/episodes")):
+            (self.root / name).unlink(missing_ok=True)
 
     def _publish_tasks(self, tasks: list[str]) -> None:
         staged = self.root / STAGING / "tasks.parquet"

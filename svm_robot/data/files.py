@@ -37,8 +37,12 @@ def publish_text(text: str, path: Path, durable: bool = True) -> None:
     """Write a file as one whole: a reader sees the old one or the new one, never a part."""
     path.parent.mkdir(parents=True, exist_ok=True)
     staged = path.with_name(f".{path.name}.new")
-    staged.write_text(text, encoding="utf-8")
-    publish(staged, path, durable)
+    try:
+        staged.write_text(text, encoding="utf-8")
+        publish(staged, path, durable)
+    except OSError:  # a full disk must not be filled further by what is of no use
+        staged.unlink(missing_ok=True)
+        raise
 
 
 def publish_json(value: Any, path: Path, indent: int | None = None, durable: bool = True) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from svm_robot.data.disk import Reserve
+from svm_robot.data.disk import Reserve, failure
 from svm_robot.data.encoder import Encoding
 from svm_robot.data.labels import LabelLog
 from svm_robot.data.recovery import is_fresh
@@ -99,6 +99,7 @@ class Recorder:
         writer.open()
         try:
             note_rig(root, self.spec, writer.episodes, self.accepted, time.time)
+            self._label_last()
         except BaseException:
             writer.close()
             raise
@@ -146,7 +147,7 @@ class Recorder:
             if last is not None:
                 self.writer.add(*last)
                 index = self.writer.save(rows.start.task or self.task, extras(rows, end, timing, notes))
-                self.labels.append(rows.uid, end.outcome, self.by, end.reason)
+                self._label(index, rows.uid, end)
         finally:
             self.writer.discard()
         shares = rows.shares()
@@ -162,6 +163,20 @@ class Recorder:
             waits=self.writer.waits,
             saving_s=self.clock() - began,
         )
+
+    def _label(self, index: int, uid: int, end: EpisodeEnd) -> None:
+        try:
+            self.labels.append(uid, end.outcome, self.by, end.reason)
+        except OSError as error:
+            raise failure(f"episode {index} is saved, but its label could not be written", error) from error
+
+    def _label_last(self) -> None:
+        """Write the label of the last episode when a kill came between the episode and its label."""
+        row = self.writer.last
+        if row is None or "svm/recorded_outcome" not in row or self.labels.history(row["svm/episode_uid"]):
+            return
+        outcome = Outcome(row["svm/recorded_outcome"])
+        self.labels.append(row["svm/episode_uid"], outcome, self.by, "as recorded; the program was stopped before it")
 
     def _begun(self) -> EpisodeRows:
         if self._rows is None:

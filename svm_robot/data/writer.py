@@ -23,11 +23,12 @@ from svm_robot.data.commit import Commit, Extras
 from svm_robot.data.disk import DiskGuard, Reserve, failure
 from svm_robot.data.encoder import Encoding, VideoEncoder
 from svm_robot.data.files import publish_json
-from svm_robot.data.layout import INFO, read_layout
+from svm_robot.data.layout import INFO, Row
 from svm_robot.data.recovery import LOCK, STAGING, is_fresh, load_stats, set_aside
 from svm_robot.data.schema import check_same, new_info
 from svm_robot.data.stills import StillsEncoder, check_pictures
 from svm_robot.data.tables import read_tasks
+from svm_robot.data.torn import read_counted
 from svm_robot.data.worker import FrameWorker, Waits
 from svm_robot.errors import DataError
 from svm_robot.rollout.env import EnvSpec, ImageArray
@@ -66,6 +67,11 @@ class EpisodeWriter:
         """Episodes saved so far, those of earlier sessions included."""
         return self._opened().episodes
 
+    @property
+    def last(self) -> Row | None:
+        """Metadata of the last episode saved, None when there is none."""
+        return self._opened().last
+
     def open(self) -> None:
         """Create the dataset, or continue one of the same shape. Raises ``DataError`` when neither is possible."""
         info, fresh = self._new_info(), is_fresh(self.root)
@@ -80,7 +86,7 @@ class EpisodeWriter:
                 publish_json(info, self.root / INFO, indent=4)
             self._resume()
         except BaseException:
-            self.close()
+            self._release()  # what an unfinished episode left stays: nothing is touched in a dataset that is refused
             raise
 
     def begin(self) -> None:
@@ -139,8 +145,7 @@ class EpisodeWriter:
         """Drop an episode in progress and let others write. May be called twice."""
         if self._lock is not None:
             self.discard()
-            os.close(self._lock)
-            self._lock = None
+            self._release()
 
     def __enter__(self) -> Self:
         self.open()
@@ -170,9 +175,14 @@ class EpisodeWriter:
                 f"another program is recording into {self.root}; stop it or choose another folder"
             ) from error
 
+    def _release(self) -> None:
+        assert self._lock is not None
+        os.close(self._lock)
+        self._lock = None
+
     def _resume(self) -> None:
+        layout = read_counted(self.root)
         shutil.rmtree(self.root / STAGING, ignore_errors=True)
-        layout = read_layout(self.root)
         last = layout.episodes[-1] if layout.episodes else None
         about = sorted({layout.episodes_file(row) for row in layout.episodes})
         counted = {*about, *(layout.data_file(row) for row in layout.episodes)}
