@@ -152,7 +152,7 @@ def scripted_scenes(monkeypatch: pytest.MonkeyPatch) -> Iterator[dict[int | str,
 def film(path: Path, pictures: Sequence[ImageArray] | int = 30, size: tuple[int, int] = (24, 32)) -> Path:
     """A video file; ``pictures`` as a number: so many, each one shade brighter than the one before."""
     if isinstance(pictures, int):
-        pictures = [np.full((*size, 3), 20 + 2 * k, np.uint8) for k in range(pictures)]
+        pictures = [np.full((*size, 3), 20 + 3 * k, np.uint8) for k in range(pictures)]
     with av.open(str(path), "w") as container:
         stream = container.add_stream("libx264", rate=30)
         stream.height, stream.width, stream.pix_fmt = *pictures[0].shape[:2], "yuv420p"
@@ -164,7 +164,7 @@ def film(path: Path, pictures: Sequence[ImageArray] | int = 30, size: tuple[int,
 
 def number_of(picture: ImageArray) -> int:
     """Which picture of ``film(path, n)`` this is."""
-    return round((float(picture.mean()) - 20) / 2)
+    return round((float(picture.mean()) - 20) / 3)
 
 
 def eventually(condition: Callable[[], Any], timeout_s: float = 5.0) -> bool:
