@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -46,10 +47,9 @@ def free_name(path: Path) -> Path:
 
 
 def load_stats(root: Path, episode_files: Iterable[Path], info: dict[str, Any]) -> dict[str, Stats]:
-    """Statistics of the counted episodes; computed anew when a killed writer left a file that counts others."""
-    path = root / STATS
-    if path.is_file():
-        stats = from_json(json.loads(path.read_text(encoding="utf-8")))
+    """Statistics of the counted episodes; computed anew where the file counts others or cannot be read."""
+    with suppress(OSError, ValueError, KeyError, TypeError, AttributeError):  # missing, torn, or not by us
+        stats = from_json(json.loads((root / STATS).read_text(encoding="utf-8")))
         if int(stats["frame_index"]["count"][0]) == info["total_frames"]:
             return stats
     merged: dict[str, Stats] = {}
