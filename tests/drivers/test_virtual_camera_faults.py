@@ -139,10 +139,10 @@ def test_faults_of_no_camera(cell: VirtualCell, faults: CameraFaults, says: str)
 
 def test_an_episode_ends_and_the_next_one_begins_with_all_cameras(capsys: pytest.CaptureFixture[str]) -> None:
     """The whole way: rig file, guard, RigEnv; the arm is not moved on what a lost camera showed last."""
-    rig = parse(RigConfig, ["--robot.cameras={wrist: {type: virtual}}", "--max_frame_age_s=1"], rig=WIRE)
+    rig = parse(RigConfig, ["--max_frame_age_s=1"], rig=WIRE)
     with open_cell(rig) as opened:
         assert isinstance(opened.truth, VirtualCell)
-        assert opened.env.spec.camera_identities == {"wrist": "virtual wrist"}
+        assert opened.env.spec.camera_identities == {"front": "virtual front", "wrist": "virtual wrist"}
         opened.env.reset(0)
         opened.env.observe()
         opened.truth.camera_faults(CameraFaults(vanished=["wrist"]))
