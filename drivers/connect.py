@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from svm_robot.drivers.shutdown import shut_down
+from svm_robot.drivers.usb_bandwidth import usb_hint
 from svm_robot.errors import DeviceError
 
 
@@ -21,7 +22,7 @@ def connect(device: Any, kind: str) -> None:
     except (OSError, RuntimeError) as error:
         left_on = told(shut_down(device))
         text = " ".join(str(error).split())
-        raise DeviceError(f"cannot connect {kind} '{device.name}': {text}{left_on}") from error
+        raise DeviceError(f"cannot connect {kind} '{device.name}': {text}{usb_hint(error)}{left_on}") from error
     if not calibrated:
         left_on = told(shut_down(device))
         port = f" --{kind}.port={device.config.port}" if hasattr(device.config, "port") else ""

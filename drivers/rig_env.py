@@ -16,6 +16,7 @@ from svm_robot.drivers.rig_statistics import RigStatistics, rig_statistics
 from svm_robot.drivers.safety import Safety, SafetyConfig
 from svm_robot.drivers.shutdown import shut_down
 from svm_robot.drivers.ticker import Ticker
+from svm_robot.drivers.usb_bandwidth import usb_hint
 from svm_robot.errors import ConfigError, DeviceError, StaleError, UnsafeActionError
 
 FloatArray = NDArray[np.float32]
@@ -176,7 +177,8 @@ class RigEnv:
         except TimeoutError as error:
             raise StaleError(f"{error}; nothing moves on an old picture") from error
         except (OSError, RuntimeError) as error:  # a pulled cable is an OSError of pyserial, not a ConnectionError
-            raise DeviceError(f"{self.spec.robot_type} does not answer: {error}; check cable and power") from error
+            advice = usb_hint(error) or "; check cable and power"
+            raise DeviceError(f"{self.spec.robot_type} does not answer: {error}{advice}") from error
         return raw, self.clock.now_s()
 
     def _camera(self, role: str) -> Any:

@@ -1,6 +1,6 @@
 """Kills recordings and fills their disk, again and again, and checks that nothing acknowledged is ever lost.
 
-    python tools/torture.py [--kills=200] [--full=20] [--seed=0] [--json] [--keep=FOLDER]
+    python tools/torture.py [--kills=200] [--full=20] [--seed=0] [--theirs=1] [--json] [--keep=FOLDER]
 
 A kill is a SIGKILL at a drawn moment: as a frame is handed over, on an encoder's thread, around an fsync, around a
 rename, in the middle of a label, or at any time from outside. After each, every acknowledged episode must load with our
@@ -47,6 +47,7 @@ def options() -> argparse.Namespace:
     parser.add_argument("--kills", type=int, default=200, help="how many kills")
     parser.add_argument("--full", type=int, default=20, help="how many full disks")
     parser.add_argument("--seed", type=int, default=0, help="the same seed draws the same moments")
+    parser.add_argument("--theirs", type=int, default=1, help="LeRobot's own reader looks at every so many-th case")
     parser.add_argument("--json", action="store_true", help="one JSON object instead of the table")
     parser.add_argument("--keep", type=Path, help="keep the datasets in this folder")
     return parser.parse_args()
@@ -64,10 +65,10 @@ def main() -> int:
         child = Child()
         try:
             cases: dict[str, list[Case]] = {"kills": [], "full disks": []}
-            for case in kills(child, folder, given.kills, given.seed):
+            for case in kills(child, folder, given.kills, given.seed, given.theirs):
                 tell(case, given.json)
                 cases["kills"].append(case)
-            for case in full_disks(child, folder, given.full, given.seed, can_mount()):
+            for case in full_disks(child, folder, given.full, given.seed, given.theirs, can_mount()):
                 tell(case, given.json)
                 cases["full disks"].append(case)
         finally:
