@@ -56,12 +56,14 @@ def is_volatile(text: str) -> bool:
 def identity_of(device: Device, among: Sequence[Device]) -> str:
     """The best identity of a device among those present; empty when nothing but its volatile path tells it.
 
-    A serial number that another device has as well (cheap ones are all numbered alike) identifies nothing.
+    A serial number that another device has as well (cheap ones are all numbered alike) identifies nothing. Of a device
+    that has several nodes, each is known by its stable path.
     """
+    same = sum(other.socket == device.socket for other in among)
+    if not device.socket or same > 1:
+        return device.links[0] if device.links else ""
     elsewhere = {other.socket for other in among if other.serial == device.serial} - {device.socket}
-    if device.serial and not elsewhere:
-        return SERIAL + device.serial
-    return SOCKET + device.socket if device.socket else ""
+    return SERIAL + device.serial if device.serial and not elsewhere else SOCKET + device.socket
 
 
 def choose[D: Device](identity: str, devices: Sequence[D], what: str, finder: str) -> D:

@@ -26,6 +26,7 @@ VERBS: dict[str, str] = {
     "report": "write one HTML page about one or more runs",
     "demo": "the whole loop on the virtual robot",
     "virtual": "start the virtual robot on a serial port of its own",
+    "find": "list serial ports or cameras, with their names for a rig file",
 }
 
 EXTRAS = {"mujoco": "virtual", "accelerate": "training", "wandb": "training", "h5py": "hdf5"}
