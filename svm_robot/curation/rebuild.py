@@ -17,7 +17,7 @@ from svm_robot.curation.place import aside, check_target, put_in_place
 from svm_robot.curation.source import UID, SourceEpisode
 from svm_robot.curation.still import still_stats
 from svm_robot.data import columns
-from svm_robot.data.commit import Commit, Extras
+from svm_robot.data.commit import Commit, Extras, Table
 from svm_robot.data.episode_stats import Stats
 from svm_robot.data.files import publish_json, publish_text
 from svm_robot.data.labels import FILE, Label, stacks, to_line
@@ -110,6 +110,7 @@ class Builder:
         shutil.rmtree(staging, ignore_errors=True)
         staging.mkdir()
         table = dict(episode.table())
+        check_finite(table)
         table[columns.EPISODE_UID] = np.full(episode.length, episode.uid, np.int64)
         extras = {**defaults, **episode.extras, UID: episode.uid}
         if outcomes is not None:
@@ -141,6 +142,14 @@ class Builder:
             raise DataError(f"no pictures of {key}")
         self.encoded.append(f"{name(episode)}, {key}")
         return encode(episode.frames[key](), path, episode.length, float(self.info["fps"]))
+
+
+def check_finite(table: Table) -> None:
+    """Raise ``DataError`` that names the first number that is not finite: statistics and training break on it."""
+    for key, values in table.items():
+        if isinstance(values, np.ndarray) and values.dtype.kind == "f" and not np.isfinite(values).all():
+            place = np.argwhere(~np.isfinite(values))[0]
+            raise DataError(f"{key} is {values[tuple(place)]} in frame {place[0]}; a dataset holds finite numbers only")
 
 
 def name(episode: SourceEpisode) -> str:

@@ -133,7 +133,7 @@ class Stopwatch:
         """The figures of all rows so far."""
         gaps = np.diff(self.read)
         rate_hz = float(1 / gaps.mean()) if len(gaps) and gaps.mean() > 0 else 0.0
-        taken = np.array(list(self.taken.values())).reshape(len(self.taken), -1)
+        taken = np.array(list(self.taken.values())).reshape(len(self.taken), len(self.read))
         ages = np.array(self.read) - taken
         return Timing(
             steps=len(self.read),
