@@ -1,27 +1,27 @@
-"""How much a bad line may cost: so many repeats in any stretch of time, and no call longer than that stretch."""
-
-from collections import deque
+"""How much a bad line may cost in one tick: so many repeats, and none after the deadline."""
 
 
 class Budget:
-    """Repeats are counted over calls, so that several calls in one tick share them. Times are monotonic [s]."""
+    """A tick begins with the first group read after goals were sent, or after the deadline. Times are monotonic [s]."""
 
     def __init__(self, retries: int, deadline_s: float) -> None:
-        self.deadline_s = deadline_s
-        self.ends_s = 0.0
-        """When the call that runs now must be over."""
-        self._taken: deque[float] = deque(maxlen=retries)
+        self.retries, self.deadline_s = retries, deadline_s
+        self.ends_s = float("-inf")
+        """The deadline of this tick."""
+        self._left = 0
 
     def start(self, now_s: float) -> None:
-        """A call begins."""
-        self.ends_s = now_s + self.deadline_s
+        """A group read begins: the first of a tick, or one more in it."""
+        if now_s >= self.ends_s:
+            self.ends_s, self._left = now_s + self.deadline_s, self.retries
+
+    def tick_over(self) -> None:
+        """Goals were sent: what is read next belongs to the next tick."""
+        self.ends_s = float("-inf")
 
     def take(self, now_s: float) -> bool:
         """One more repeat? It is taken when the answer is yes."""
-        taken = self._taken
-        if now_s >= self.ends_s or not taken.maxlen:
+        if self._left < 1 or now_s >= self.ends_s:
             return False
-        if len(taken) == taken.maxlen and now_s - taken[0] < self.deadline_s:
-            return False
-        taken.append(now_s)
+        self._left -= 1
         return True

@@ -10,8 +10,8 @@ from svm_robot.errors import ConfigError
 class BusConfig:
     """What the motor bus may spend on a bad reply before it stops the arm."""
 
-    retries: int = 2  # how often a group read asks again for what was lost or damaged, in any stretch of deadline_s
-    deadline_s: float = 0.06  # a group read is over after this long, repeats included [s]
+    retries: int = 2  # how often in one tick the bus asks again for positions that were lost or damaged
+    deadline_s: float = 0.06  # nothing is asked again later in a tick than this [s]
     reply_timeout_s: float = 0.02  # a motor that has said nothing for this long has lost its reply [s]
     max_losses: int = 3  # this many group reads in a row without one motor: stop
     max_joint_age_s: float = 0.2  # a lost position is replaced by the last good one up to this age [s]; older: stop

@@ -42,7 +42,7 @@ class Exchange:
     ) -> dict[int, Status]:
         """Replies by motor id, asked again within the budget; a motor that is missing at the end is left out."""
         budget.start(self.clock.now_s())
-        found = self.ask_all(motor_ids, address, length, min(reply_s, budget.deadline_s))
+        found = self.ask_all(motor_ids, address, length, reply_s)
         while len(found) < len(motor_ids) and budget.take(now := self.clock.now_s()):
             missing = [motor_id for motor_id in motor_ids if motor_id not in found]
             self._count("retries", missing)
@@ -96,12 +96,19 @@ class Exchange:
         """Set registers of several motors; nobody acknowledges."""
         self.line.write(self.codec.group_write(address, rows))
 
-    def listen(self, patience_s: float) -> list[Status | Damage]:
-        """What arrives without being asked for, until it is quiet for ``patience_s``; nothing is counted."""
-        buffer = bytearray()
+    def clear_input(self, patience_s: float = 0.0) -> None:
+        """Drop and count what is there, or comes before it is quiet for ``patience_s``: it answers nothing."""
+        data = self.line.read(patience_s)
+        if not data:
+            return
+        buffer = bytearray(data)
         while len(buffer) < FLOOD and (data := self.line.read(patience_s)):
             buffer += data
-        return self.codec.take(buffer, 255, last=True)
+        for event in self.codec.take(buffer, 255, last=True):
+            if isinstance(event, Damage):
+                self._count(event.kind, (event.motor_id or 0,))
+            else:
+                self._count("late" if self._was_owed(event) else "junk", (event.motor_id,))
 
     def ask_all(self, motor_ids: Sequence[int], address: int, length: int, patience_s: float) -> dict[int, Status]:
         """One group read. A motor that has been silent is asked last: others may wait for it to speak before them."""
@@ -129,7 +136,7 @@ class Exchange:
 
     def _converse(self, request: bytes, motor_ids: Sequence[int], size: int, patience_s: float) -> dict[int, Status]:
         """Send, then collect the replies of ``size`` bytes of data that these motors give in time, in this order."""
-        self._clear_input()
+        self.clear_input()
         line, take, now_s = self.line, self.codec.take, self.clock.now_s
         ends_s = now_s() + patience_s + self.byte_s * (len(request) + len(motor_ids) * (self.codec.overhead + size))
         line.write(request)
@@ -138,13 +145,17 @@ class Exchange:
         blamed: set[int] = set()
         buffer = bytearray()
         longest = TAGS + max([size, *(owed for sizes in self._owed.values() for owed in sizes)])
-        while waiting and motor_ids[-1] not in found:  # the last has spoken: of those before it nothing will come
-            data = line.read(ends_s - now_s())
+        last = motor_ids[-1]
+        while waiting and last not in found and last not in blamed:  # after the last one nobody will speak
+            left_s = ends_s - now_s()
+            data = line.read(left_s)
             if not data:
                 break
             buffer += data
             for event in take(buffer, longest):
                 self._sort(event, size, waiting, found, blamed)
+            if left_s <= 0:  # what was there at the end is read; a line that babbles would go on for ever
+                break
         if buffer:
             for event in take(buffer, longest, True):
                 self._sort(event, size, waiting, found, blamed)
@@ -176,20 +187,6 @@ class Exchange:
             if motor_id not in blamed:  # otherwise its reply came, damaged
                 self._count("lost", (motor_id,))
                 self._owed.setdefault(motor_id, {})[size] = ends_s
-
-    def _clear_input(self) -> None:
-        """What is there before we ask is no answer."""
-        data = self.line.read(0)
-        if not data:
-            return
-        buffer = bytearray(data)
-        while len(buffer) < FLOOD and (data := self.line.read(0)):
-            buffer += data
-        for event in self.codec.take(buffer, 255, last=True):
-            if isinstance(event, Damage):
-                self._count(event.kind, (event.motor_id or 0,))
-            else:
-                self._count("late" if self._was_owed(event) else "junk", (event.motor_id,))
 
     def _count(self, kind: str, motor_ids: Sequence[int]) -> None:
         for motor_id in motor_ids:

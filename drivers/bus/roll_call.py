@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from svm_robot.drivers.bus.exchange import Exchange
-from svm_robot.drivers.bus.packets import Damage, Status
+from svm_robot.drivers.bus.packets import Status
 
 QUIET_S = 0.003
 """Two motors with one id answer within this time of each other."""
@@ -31,17 +31,26 @@ def call_roll(
     roll = RollCall()
     for motor_id in motor_ids:
         before = _damage(exchange)
-        reply = exchange.read(motor_id, *model_number, tries, reply_s)
-        more = exchange.listen(QUIET_S)
+        reply, more = _ask(exchange, motor_id, model_number, tries, reply_s)
         if reply is not None:
             roll.models[motor_id] = int.from_bytes(reply.data, "little")
-            if any(isinstance(event, Status) and event.motor_id == motor_id for event in more):
+            if more and _ask(exchange, motor_id, model_number, tries, reply_s)[1]:  # twice, so it is no accident
                 roll.twice.append(motor_id)
-        elif _damage(exchange) > before or any(isinstance(event, Damage) for event in more):
+        elif _damage(exchange) > before:
             roll.garbled.append(motor_id)
         else:
             roll.silent.append(motor_id)
     return roll
+
+
+def _ask(
+    exchange: Exchange, motor_id: int, model_number: tuple[int, int], tries: int, reply_s: float
+) -> tuple[Status | None, bool]:
+    """The reply, and whether another one came that nobody had asked for."""
+    before = exchange.counters[motor_id].junk
+    reply = exchange.read(motor_id, *model_number, tries, reply_s)
+    exchange.clear_input(QUIET_S)
+    return reply, exchange.counters[motor_id].junk > before
 
 
 def complaint(roll: RollCall, names: Mapping[int, str], models: Mapping[int, int], port: str) -> str:

@@ -31,9 +31,15 @@ class Sentry:
         if motor_id in self.ledger.faults or motor_id not in self.ledger.driven:
             return
         if family.alert is not None:
-            detail = exchange.read(motor_id, family.fault_address, 1, 1, self.reply_s)
-            bits = detail.data[0] if detail is not None else 0
+            bits = self.bits(motor_id, exchange, tries=1) or 0
         self.ledger.note(Fault(motor_id, family.faults(bits)))
+
+    def bits(self, motor_id: int, exchange: Exchange, tries: int) -> int | None:
+        """The fault bits that a motor reports now; None when it does not answer."""
+        reply = exchange.read(motor_id, self.family.fault_address, 1, tries, self.reply_s)
+        if reply is None:
+            return None
+        return reply.error if self.family.alert is None else reply.data[0]
 
     def torque(self, motor_id: int, on: bool) -> None:
         """Its torque was switched."""

@@ -62,14 +62,19 @@ class SteadyBus(SteadyTransport):
         """Torque off and the fault forgotten. Raises ``JointFault`` where the motor still reports it."""
         motor_id: int = self._get_motor_id(motor)
         self.disable_torque(motor)
-        self._recover(motor_id)
-        bits, _, _ = self._read(self.family.fault_address, 1, motor_id)
+        try:
+            self._recover(motor_id)
+            bits = self.sentry.bits(motor_id, self.exchange, self._tries(0))
+        except LineGone as error:
+            raise self.wording.lost_line(error, (motor_id,)) from error
+        if bits is None:
+            raise self.wording.silence((motor_id,))
         if bits:
             raise self.wording.fault(Fault(motor_id, self.family.faults(bits)))
         self.sentry.ledger.clear(motor_id)
 
     def _recover(self, motor_id: int) -> None:
-        """What the family needs beside torque off before a fault goes away."""
+        """What the family needs beside torque off before a fault goes away. May raise ``LineGone``."""
 
     def _connect(self, handshake: bool = True) -> None:
         """LeRobot's would put its own words over ours."""
@@ -146,7 +151,5 @@ class SteadyDynamixelBus(SteadyBus, DynamixelMotorsBus):
         request = Protocol2().reboot(motor_id)
         self.exchange.command(request, motor_id, self._tries(0), self.settings.reply_timeout_s, fence=address)
         ends_s = self.clock.now_s() + REBOOT_S
-        while self._read(address, 1, motor_id, raise_on_error=False)[1] != self._comm_success:
-            if self.clock.now_s() > ends_s:
-                raise self.wording.silence((motor_id,))
+        while self.sentry.bits(motor_id, self.exchange, tries=1) is None and self.clock.now_s() < ends_s:
             self.clock.sleep_until_s(self.clock.now_s() + self.settings.reply_timeout_s)

@@ -194,6 +194,7 @@ class SteadyTransport:
         except LineGone as error:
             raise self.wording.lost_line(error, ids_values) from error
         if moves:
+            self._budget.tick_over()
             self._tell_faults()
         return self._comm_success
 
