@@ -96,12 +96,11 @@ def open_hilserl(path: Path, options: ImportOptions) -> Opened:
             f"{path}: transitions store neither rate nor task; add --fps=10 --task='what the robot did', for example"
         )
     files = Files(in_order(path))
-    first = flatten(files.load(0)[0]["observations"])
-    pictures = {
-        key: as_picture(np.asarray(value)) for key, value in first.items() if looks_like_picture(np.asarray(value))
-    }
-    vectors = {key: as_vector(value) for key, value in first.items() if key not in pictures}
+    first = {key: np.asarray(value) for key, value in flatten(files.load(0)[0]["observations"]).items()}
+    pictures = {key: as_picture(value) for key, value in first.items() if looks_like_picture(value)}
+    vectors = {key: as_vector(value) for key, value in first.items() if value.dtype.kind in "biuf" and value.ndim <= 2}
     state = pick_state(tuple(vectors), options.state, str(path))
+    left = sorted({*first} - {*pictures, *state})
     plan = plan_for(files, {key: len(vectors[key]) for key in state}, pictures)
     plan = restrict(plan, options)
     drafts = split(files, state)
@@ -111,6 +110,7 @@ def open_hilserl(path: Path, options: ImportOptions) -> Opened:
     kept = whole_ones(pieces, missing, options)
     cut = sum(not draft.done for draft in drafts)
     notes = [f"the state is made of {', '.join(state)}"]
+    notes += [f"left out: the observation {', '.join(left)}"] if left else []
     notes += [f"{cut} episodes end without 'dones': they are marked as truncated"] if cut else []
     return assemble(header, plan, kept, missing.numbers(), [*plan.notes, *notes])
 
@@ -193,11 +193,11 @@ def piece(
     """A collected episode, checked; None when its numbers do not fit: ``missing`` is told why."""
     assert options.task is not None
     assert options.rate_hz is not None
-    lengths = {len(action) for action in draft.action} | {len(state) for state in draft.state}
-    if not lengths <= {int(plan.features[key]["shape"][0]) for key in (columns.STATE, columns.ACTION)}:
+    columns_of = {columns.STATE: draft.state, columns.ACTION: draft.action}
+    if any({len(row) for row in rows} != {plan.features[key]["shape"][0]} for key, rows in columns_of.items()):
         missing.add(number, ROWS, "its states or actions are not all of one length")
         return None
-    table = rows(draft, plan)
+    table = table_of(draft, plan)
     try:
         seen = survey(table, plan, {}, options.task, options.rate_hz)
     except EpisodeError as error:
@@ -205,10 +205,10 @@ def piece(
         return None
     told = {columns.REWARD: np.array(draft.reward), columns.DONE: np.array([draft.done])}
     frames = {key: partial(files.pictures, draft.spans, key.removeprefix(columns.IMAGES)) for key in plan.cameras}
-    return Piece(number, replace(seen, told=told), partial(rows, draft, plan), frames=frames)
+    return Piece(number, replace(seen, told=told), partial(table_of, draft, plan), frames=frames)
 
 
-def rows(draft: Draft, plan: Plan) -> pa.Table:
+def table_of(draft: Draft, plan: Plan) -> pa.Table:
     """The numbers of an episode as a table. The last row is done, and truncated unless success ended it."""
     last = np.arange(len(draft.spans)) == len(draft.spans) - 1
     terminated = draft.done and not draft.bootstraps and draft.reward[-1] > 0

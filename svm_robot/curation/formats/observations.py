@@ -43,10 +43,9 @@ def as_picture(value: NDArray[Any]) -> ImageArray:
 def as_vector(value: Any) -> NDArray[np.float64]:
     """(n,) numbers of one step: a number, a vector, or the last one of a stack. Raises ``DataError``."""
     numbers = np.asarray(value)
-    if numbers.dtype.kind not in "biuf":
-        raise DataError(f"an observation holds {numbers.dtype}, expected numbers")
-    while numbers.ndim > 1:
-        numbers = numbers[-1]
+    if numbers.dtype.kind not in "biuf" or numbers.ndim > 2:
+        raise DataError(f"expected a vector of numbers, got {numbers.dtype} of shape {numbers.shape}")
+    numbers = numbers[-1] if numbers.ndim == 2 else numbers
     return numbers.reshape(-1).astype(np.float64)
 
 

@@ -138,7 +138,10 @@ def load_plain(path: Path) -> Any:
     """
     try:
         with open_packed(path) as file:
-            return unwrap(PlainUnpickler(file).load())
+            value = unwrap(PlainUnpickler(file).load())
+            if file.read(1):  # also reads a compressed file to its end, where its checksum is
+                raise RefusedError("more than one value, one behind the other")
+            return value
     except RefusedError as error:
         raise DataError(
             f"{path} is refused: it holds {error}; only plain values and numpy arrays are read from a pickle, "
