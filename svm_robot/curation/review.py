@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from svm_robot.curation.player import Player
 from svm_robot.data.label_view import UNLABELLED, EpisodeLabel
-from svm_robot.data.labels import Draft, Label, LabelLog, stacks
+from svm_robot.data.labels import Label, LabelLog, stacks
 from svm_robot.rollout.episode import Outcome
 
 VERDICTS = {"s": Outcome.SUCCESS, "f": Outcome.FAILURE, "u": Outcome.UNSURE, "a": Outcome.ABORTED}
@@ -105,7 +105,8 @@ class Review:
             self.message = "a key held down labels nothing: look, then press it once"
             return
         before, position = self.standing.outcome or UNLABELLED, self.position
-        self.log.set_all([Draft(self.episode.uid, outcome, tags=self._tags.pop(position, None))], self.by)
+        kept = self.standing.label.tags if self.standing.label else ()
+        self.log.append(self.episode.uid, outcome, self.by, tags=self._tags.pop(position, kept))
         self.given.append(position)
         self.said[position] = outcome
         self.message = f"episode {self.episode.index}: {before} -> {outcome} (z takes it back)"
@@ -158,7 +159,7 @@ class Review:
             self.message = f"tags: {shown}; they are kept with the label you give"
             return
         reason = self.standing.label.reason if self.standing.label else None
-        self.log.set_all([Draft(self.episode.uid, outcome, reason, tags)], self.by)
+        self.log.append(self.episode.uid, outcome, self.by, reason, tags)
         self.given.append(self.position)
         self.said[self.position] = outcome
         self.standing = self._look()
