@@ -1,6 +1,7 @@
 """From command line to configuration: positional words, a YAML rig file, and LeRobot-style overrides."""
 
 import io
+import json
 import re
 import sys
 from collections.abc import Sequence
@@ -82,11 +83,12 @@ def asks_help(options: Sequence[str]) -> bool:
 def spelled_out(config_class: type, options: Sequence[str]) -> list[str]:
     """Options as draccus wants them: underscores in names, and ``--switch`` as ``--switch=true``."""
     switches = {f"--{option.name}" for option in options_of(config_class) if option.is_switch}
+    texts = {f"--{option.name}" for option in options_of(config_class) if option.kind is str}
     given: list[str] = []
     for position, option in enumerate(options):
         name, equals, value = option.partition("=")
         if not is_option(name):
-            given.append(option)
+            given.append(as_typed(option) if given and given[-1] in texts else option)
             continue
         name = "--" + name[2:].replace("-", "_")
         if name == "--config_path":
@@ -96,8 +98,13 @@ def spelled_out(config_class: type, options: Sequence[str]) -> list[str]:
         following = options[position + 1].lower() if position + 1 < len(options) else ""
         if name in switches and not equals and following not in TRUTHS:
             equals, value = "=", "true"
-        given.append(name + equals + value)
+        given.append(name + equals + (as_typed(value) if equals and name in texts else value))
     return given
+
+
+def as_typed(text: str) -> str:
+    """A text as YAML, which would else read ``yes``, ``null`` or ``slip: late`` as something other than words."""
+    return json.dumps(text, ensure_ascii=False)
 
 
 def is_option(word: str) -> bool:
