@@ -23,7 +23,10 @@ class User:
     @staticmethod
     def current() -> "User":
         """The user of this process."""
-        name = getpass.getuser()
+        try:
+            name = getpass.getuser()
+        except (OSError, KeyError):  # a container without a user database
+            name = str(os.getuid())
         groups = frozenset(_group_name(gid) for gid in os.getgroups())
         return User(name, groups, frozenset(entry.gr_name for entry in grp.getgrall() if name in entry.gr_mem))
 
@@ -48,8 +51,11 @@ def no_access(
     """
     if may(path, os.R_OK | os.W_OK):
         return ""
+    try:
+        status = Path(path).stat()
+    except FileNotFoundError:
+        return f"{path} has gone; plug it in again"
     user = user or User.current()
-    status = Path(path).stat()
     group = _group_name(status.st_gid)
     if status.st_mode & 0o060 != 0o060 or group == "root":
         return f"no permission on {path}, and no group has it: {udev_rule(path, usb)}"

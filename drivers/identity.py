@@ -9,7 +9,7 @@ from typing import Any
 UNITS = {"degrees": "deg", "range_0_100": "%", "range_m100_100": "±%"}
 """LeRobot's way of scaling a motor (``MotorNormMode``) -> the unit of its joint."""
 
-PLACES = ("index_or_path", "serial_number_or_name", "server_address", "ip_address", "role")
+PLACES = ("index_or_path", "serial_number_or_name", "server_address", "ip_address", "role", "path")
 """Fields in which the configurations of LeRobot's cameras, and ours, say which device is meant."""
 DETAILS = ("port", "camera_name", "name", "image_type")
 """What some of them need besides."""

@@ -105,7 +105,7 @@ def _open_robot(rig: RigConfig, clumsiness: float, stack: ExitStack) -> Cell:
     # a Ctrl-C while it connects, or limits that do not fit, must not leave torque on
     stack.callback(lambda: _tell_failures("robot", shut_down(robot)))
     connect(robot, "robot")
-    cameras.check()
+    cameras.check(rig.max_frame_age_s)
     virtual = robot.cell if isinstance(robot, VirtualSO101) else None
     env = RigEnv(
         robot,

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from svm_robot.errors import ConfigError, SvmRobotError
 
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 
 USAGE = "svm-robot find ports|cameras [--json] [--unplug] [--thumbnails=DIR]"
 KINDS = ("ports", "cameras")
-THUMBNAIL_WIDTH = 320
 
 
 @dataclass(kw_only=True)
@@ -109,43 +108,20 @@ def shown(pictures: dict[str, dict[str, str]], found: "Found") -> list[tuple[str
 
 def take_pictures(found: "Sequence[Found]", folder: Path) -> dict[str, dict[str, str]]:
     """Path of a camera -> ``thumbnail``, the file, or ``no_picture``, the reason. One that fails stops no other."""
+    from svm_robot.scripts.thumbnails import picture_of, write_thumbnail
+
     folder.mkdir(parents=True, exist_ok=True)
     taken: dict[str, dict[str, str]] = {}
     for one in found:
         name = re.sub(r"[^\w.-]+", "_", one.identity or one.device.path).strip("_")
         path = folder / f"{name}.jpg"
         try:
-            take_picture(one, path)
+            write_thumbnail(picture_of(one.identity or one.device.path, Path(one.device.path).name), path)
         except SvmRobotError as error:
             taken[one.device.path] = {"no_picture": str(error)}
         else:
             taken[one.device.path] = {"thumbnail": str(path)}
     return taken
-
-
-def take_picture(found: "Found", path: Path) -> None:
-    """A small JPEG of what a camera sees in the mode it is in. Raises ``DeviceError`` when it gives none."""
-    import cv2
-    from lerobot.cameras.opencv import OpenCVCamera, OpenCVCameraConfig
-
-    from svm_robot.data.files import publish
-    from svm_robot.drivers.cameras.guard import GuardedCamera
-    from svm_robot.drivers.cameras.limits import CameraLimits
-    from svm_robot.drivers.clock import MonotonicClock
-
-    camera: Any = OpenCVCamera(OpenCVCameraConfig(index_or_path=Path(found.identity or found.device.path)))
-    guard = GuardedCamera(camera, Path(found.device.path).name, CameraLimits(), MonotonicClock())
-    guard.connect()
-    try:
-        picture = guard.read_latest(max_age_ms=2000)
-    finally:
-        guard.disconnect()
-    height = max(1, round(picture.shape[0] * THUMBNAIL_WIDTH / picture.shape[1]))
-    small = cv2.resize(picture, (THUMBNAIL_WIDTH, height), interpolation=cv2.INTER_AREA)
-    _, encoded = cv2.imencode(".jpg", cv2.cvtColor(small, cv2.COLOR_RGB2BGR))
-    staged = path.with_name(f".{path.name}.new")
-    staged.write_bytes(encoded.tobytes())
-    publish(staged, path, durable=False)
 
 
 def tell_apart(kind: str, timeout_s: float) -> int:

@@ -12,7 +12,6 @@ from svm_robot.drivers.cameras.faults import CameraError, FrozenCameraError, Sta
 from svm_robot.drivers.cameras.guard import GuardedCamera
 from svm_robot.drivers.cameras.limits import CameraLimits
 from svm_robot.drivers.cameras.measure import ANY_AGE_MS, Measured, measure
-from svm_robot.drivers.cameras.mode import asked_mode
 from svm_robot.drivers.cameras.watch import NOISY, FrameWatch, ImageArray, blankness, thinned
 from svm_robot.drivers.clock import Clock
 from svm_robot.errors import ConfigError, DeviceError
@@ -38,7 +37,8 @@ def guard_cameras(
     roles: dict[str, GuardedCamera] = {}
     for cameras in _dictionaries(robot):
         for role, camera in list(cameras.items()):
-            own = replace(limits, least_rate=0.0) if camera.config.type == "virtual" else limits
+            kind = getattr(getattr(camera, "config", None), "type", "")
+            own = replace(limits, least_rate=0.0) if kind == "virtual" else limits
             guard = guards.setdefault(id(camera), GuardedCamera(camera, role, own, clock, devices))
             cameras[role] = guard
             if guard not in roles.values():
@@ -70,14 +70,16 @@ class CameraGroup:
                 raise ConfigError(f"cameras '{paths[guard.path]}' and '{role}' are one device ({guard.device})")
             paths[guard.path] = role
 
-    def check(self) -> dict[str, Measured]:
+    def check(self, max_frame_age_s: float) -> dict[str, Measured]:
         """Measure all open cameras; learn which of them have sensor noise. The scene should stand still.
 
         Raises ``DeviceError`` for one that delivers nothing, pictures of another size, or too few of them.
         """
+        for guard in self.guards.values():
+            guard.max_age_ms = max(guard.max_age_ms, 1e3 * max_frame_age_s)
         measured = measure(self.guards, self.clock)
         for role, guard in self.guards.items():
-            problem = _shortfall(guard, measured[role])
+            problem = _shortfall(guard, measured[role], max_frame_age_s)
             if problem:
                 raise DeviceError(guard.explained(problem))
             guard.watch = FrameWatch(guard.limits, noisy=measured[role].noise >= NOISY)
@@ -98,7 +100,7 @@ class CameraGroup:
 
     def _is_fresh(self, guard: GuardedCamera) -> bool:
         age_s = guard.age_s
-        return age_s is None or age_s < max(0.2, 3 / (guard.config.fps or 30))
+        return age_s is None or age_s < max(0.2, 3 / (guard.inner.fps or 30))
 
     def _recover(self, guard: GuardedCamera) -> None:
         fault = guard.fault
@@ -158,15 +160,20 @@ def _still_wrong(
     return None
 
 
-def _shortfall(guard: GuardedCamera, measured: Measured) -> str:
+def _shortfall(guard: GuardedCamera, measured: Measured, max_frame_age_s: float) -> str:
     """What a camera really delivers, where that is not what was asked for; else empty."""
-    config, picture = guard.config, measured.picture
+    camera, picture = guard.inner, measured.picture
     if picture is None:
         return "it is open, but no picture comes"
     height, width = picture.shape[:2]
-    if (config.height or height, config.width or width) != (height, width):
-        return f"asked for pictures of {config.width}x{config.height}, {width}x{height} arrive"
-    asked = asked_mode(guard.inner).fps
+    if (camera.height or height, camera.width or width) != (height, width):
+        return f"asked for pictures of {camera.width}x{camera.height}, {width}x{height} arrive"
+    if measured.fps and 1 / measured.fps > max_frame_age_s:
+        return (
+            f"a picture every {1e3 / measured.fps:.0f} ms can never be younger than the {1e3 * max_frame_age_s:.0f} ms "
+            "that max_frame_age_s allows; ask for more pictures per second, or allow older ones"
+        )
+    asked = camera.fps or 0
     if measured.fps < guard.limits.least_rate * asked:
         return (
             f"asked for {asked:g} pictures per second, {measured.fps:.1f} arrive (in dim light some cameras slow down; "

@@ -56,6 +56,8 @@ class GuardedCamera:
         self.watch = FrameWatch(limits)
         self.fault: CameraError | None = None
         """What the last reading failed with, until the camera is trusted again."""
+        self.max_age_ms = 500.0
+        """What a robot that names no age accepts, as in LeRobot; a rig that allows more raises it."""
         self._bounded = Bounded(f"camera '{role}'")
 
     def __getattr__(self, name: str) -> Any:
@@ -64,7 +66,7 @@ class GuardedCamera:
     @property
     def config(self) -> Any:
         """The camera's own configuration, which a robot may still fill in."""
-        return self.inner.config
+        return getattr(self.inner, "config", None)
 
     @config.setter
     def config(self, config: Any) -> None:
@@ -134,10 +136,10 @@ class GuardedCamera:
             raise DeviceError(self.explained(f"asked for {asked}, the device says {told}"))
         self.watch, self.fault = FrameWatch(self.limits, self.watch.noisy), None
 
-    def read_latest(self, max_age_ms: float = 500) -> NDArray[np.uint8]:
+    def read_latest(self, max_age_ms: float | None = None) -> NDArray[np.uint8]:
         """(H, W, 3) the newest picture, at once. Raises a ``CameraError`` when there is none to act on."""
         try:
-            picture = self.inner.read_latest(max_age_ms=max_age_ms)
+            picture = self.inner.read_latest(max_age_ms=self.max_age_ms if max_age_ms is None else max_age_ms)
         except TimeoutError as error:
             raise self._failed(StaleCameraError, f"it stands still, {self._last_seen()}") from error
         except (OSError, RuntimeError) as error:

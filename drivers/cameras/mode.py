@@ -36,10 +36,9 @@ class Mode:
 
 def asked_mode(camera: Any) -> Mode:
     """What the rig file asks a camera for, before any turning of the picture."""
-    config = camera.config
-    width = getattr(camera, "capture_width", None) or config.width or 0
-    height = getattr(camera, "capture_height", None) or config.height or 0
-    return Mode(width, height, config.fps or 0, getattr(config, "fourcc", None) or "")
+    width = getattr(camera, "capture_width", None) or camera.width or 0
+    height = getattr(camera, "capture_height", None) or camera.height or 0
+    return Mode(width, height, camera.fps or 0, getattr(getattr(camera, "config", None), "fourcc", None) or "")
 
 
 def told_mode(camera: Any) -> Mode | None:

@@ -111,9 +111,9 @@ def test_pictures_have_the_size_asked_for_and_a_capture_time(bench: Bench) -> No
     bench.guard.async_read(timeout_ms=1000)
     picture, time_s = bench.newest()
     assert (picture.shape, picture.dtype) == ((*SIZE, 3), np.uint8)
-    assert 0 <= time.perf_counter() - time_s < 0.3
+    assert 0 <= time.perf_counter() - time_s < 1
     age_s = bench.guard.age_s
-    assert age_s is not None and 0 <= age_s < 0.3
+    assert age_s is not None and 0 <= age_s < 1
 
 
 def test_the_newest_picture_is_given_at_once_and_time_goes_on(bench: Bench) -> None:
@@ -123,7 +123,7 @@ def test_the_newest_picture_is_given_at_once_and_time_goes_on(bench: Bench) -> N
     for _ in range(5):
         began = time.perf_counter()
         times.append(bench.newest()[1])
-        assert time.perf_counter() - began < 0.1
+        assert time.perf_counter() - began < 0.5
         time.sleep(2 / FPS)
     assert np.all(np.diff(times) > 0)
 

@@ -12,7 +12,10 @@ from svm_robot.drivers.cameras.guard import GuardedCamera
 from svm_robot.drivers.cameras.limits import CameraLimits
 from svm_robot.drivers.cameras.measure import measure
 from svm_robot.drivers.cameras.video_file import SKIP_FRAMES, VideoFileCamera
+from svm_robot.drivers.identity import camera_identity
+from svm_robot.drivers.rig import RigConfig
 from svm_robot.errors import ConfigError, DeviceError, StaleError
+from svm_robot.scripts.cli import parse
 
 LENGTH = 70
 
@@ -120,3 +123,12 @@ def test_a_file_that_is_cut_short_is_told(path: Path, tmp_path: Path, clock: Fak
     torn.write_bytes(path.read_bytes()[:-400])
     with pytest.raises(DeviceError, match="cannot play"):
         camera(torn, clock)
+
+
+def test_a_rig_file_names_it_like_any_camera(path: Path, tmp_path: Path) -> None:
+    film_camera = f"{{type: video_file, path: {path}, width: 32, height: 24, fps: 30}}"
+    file = tmp_path / "rig.yaml"
+    file.write_text(f"robot:\n  type: so101_follower\n  port: usb:A\n  cameras:\n    front: {film_camera}\n")
+    rig = parse(RigConfig, [], rig=str(file))
+    assert isinstance(rig.robot.cameras["front"], VideoFileCameraConfig)
+    assert camera_identity(rig.robot.cameras["front"]) == f"video_file {path}"
