@@ -53,22 +53,8 @@ def plain(report: "Report") -> dict[str, Any]:
 
 def lines(report: "Report") -> list[str]:
     """The report in words: what is wrong, what is odd, the sum, and what to do."""
-    by_text: dict[str, list[int | None]] = {}
-    for found in report.findings:
-        by_text.setdefault(found.text, []).append(found.episode)
-    told = [f"{who(episodes)}: {text}" for text, episodes in by_text.items()]
-    told += [f"note: {note.text}" for note in report.notes]
-    told.append(f"{report.root}: {report.summary}")
-    return [*told, *([report.advice] if report.advice else [])]
+    from svm_robot.curation.findings import told
 
-
-def who(episodes: list[int | None]) -> str:
-    """Whom a finding concerns."""
-    numbers = sorted(number for number in episodes if number is not None)
-    if not numbers:
-        return "dataset"
-    if len(numbers) == 1:
-        return f"episode {numbers[0]}"
-    if numbers == list(range(numbers[0], numbers[-1] + 1)):
-        return f"episodes {numbers[0]} to {numbers[-1]}"
-    return f"episodes {', '.join(map(str, numbers[:10]))}" + (f" and {len(numbers) - 10} more" * (len(numbers) > 10))
+    notes = [f"note: {note.text}" for note in report.notes]
+    advice = [report.advice] if report.advice else []
+    return [*told(report.findings), *notes, f"{report.root}: {report.summary}", *advice]

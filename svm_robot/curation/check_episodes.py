@@ -12,6 +12,9 @@ from svm_robot.curation.reading import open_parquet
 from svm_robot.curation.values import fits, is_count, is_number
 from svm_robot.data.layout import INFO, Row
 
+NAMED = 100
+"""Episodes after the last one described that are named one by one when they are missing."""
+
 
 def read_rows(root: Path, info: dict[str, Any], ledger: Ledger) -> tuple[dict[int, Row], tuple[Row, ...]]:
     """Usable rows of the counted episodes by index, and rows beyond the count."""
@@ -37,9 +40,12 @@ def read_rows(root: Path, info: dict[str, Any], ledger: Ledger) -> tuple[dict[in
         if number[index] > 1:
             text = f"meta/episodes describes it {number[index]} times, each time another way"
             ledger.wrong("metadata", text, index)
-    missing = [index for index in range(counted) if not number[index]]
-    for index in missing[:1000]:  # a count that lies may be astronomic
+    reach = min(counted, max(number, default=-1) + 1 + NAMED)  # a count that lies may be astronomic
+    missing = [index for index in range(reach) if not number[index]]
+    for index in missing:
         ledger.wrong("metadata", f"{INFO} counts it, but meta/episodes has no row for it", index)
+    if reach < counted:
+        ledger.wrong("counters", f"{INFO} counts {counted} episodes, meta/episodes describes {len(number)}")
     order = [row["episode_index"] for row in inside]
     if not missing and max(number.values(), default=1) == 1 and order != list(range(counted)):
         ledger.wrong("metadata", "the rows in meta/episodes are not in order, so LeRobot would mix episodes up")
@@ -49,7 +55,7 @@ def read_rows(root: Path, info: dict[str, Any], ledger: Ledger) -> tuple[dict[in
 
 def numbers_in(file: Path) -> dict[str, int]:
     """Chunk and file number that a file's own name tells; empty for another kind of name."""
-    found = re.fullmatch(r"chunk-(\d+)/file-(\d+)\.parquet", "/".join(file.parts[-2:]))
+    found = re.fullmatch(r"chunk-(\d+)/file-(\d+)\.(parquet|mp4)", "/".join(file.parts[-2:]))
     return {"chunk_index": int(found[1]), "file_index": int(found[2])} if found else {}
 
 

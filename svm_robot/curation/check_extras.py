@@ -102,7 +102,7 @@ def check_strays(meta: Meta, ledger: Ledger) -> None:
     if ledger.leftovers:
         names = ", ".join(str(path.relative_to(meta.root)) for path in ledger.leftovers[:3])
         more = f" and {len(ledger.leftovers) - 3} more" if len(ledger.leftovers) > 3 else ""
-        ledger.note("stray", f"left by a recording that was cut off: {names}{more}")
+        ledger.note("stray", f"no counted episode refers to {names}{more}: left by a recording that was cut off?")
 
 
 def check_stray(meta: Meta, file: Path, known: list[Path], ledger: Ledger) -> None:

@@ -1,28 +1,25 @@
 """Examines the data files: the type of every column, the rows of every episode, every number."""
 
-import io
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 from numpy.typing import NDArray
-from PIL import Image
 
 from svm_robot.curation.check_meta import LANGUAGE, Meta
-from svm_robot.curation.findings import Ledger, reason
+from svm_robot.curation.check_pictures import check_pictures
+from svm_robot.curation.findings import Ledger
 from svm_robot.curation.reading import open_parquet
-from svm_robot.curation.values import arrow_type, is_list
+from svm_robot.curation.values import Values, arrow_type, is_list
 from svm_robot.data import columns
 from svm_robot.data.commit import DIGEST, digest
 from svm_robot.data.layout import Row
 
-Values = dict[str, NDArray[Any]]
-
-SAFE_NAMES = ("episode_index", "frame_index", "index", "task_index", "timestamp")
+NUMBERING = ("episode_index", "frame_index", "index", "task_index", "timestamp")
+"""Columns that number the rows; statistics of them tell nothing."""
 
 
 @dataclass
@@ -68,7 +65,7 @@ def check_file(meta: Meta, file: Path, here: list[Row], base: int, rows: Rows, l
         for key in good:
             with ledger.guard("columns", f"{name}, column {key}", *episodes):
                 values[key] = to_array(table[key], meta.features[key])
-        if not all(key in values for key in SAFE_NAMES):
+        if not all(key in values for key in NUMBERING):
             return int(parquet.metadata.num_rows)
         check_numbers(values, ledger, set(episodes))
         for row in here:
@@ -177,7 +174,7 @@ def check_episode(meta: Meta, row: Row, values: Values, base: int, rows: Rows, l
             ledger.wrong("rows", f"{columns.EPISODE_UID} changes within the episode", index)
         rows.uids[index] = int(part[columns.EPISODE_UID][0, 0])
     for key, numbers in part.items():
-        if numbers.dtype.kind in "fiub" and key not in SAFE_NAMES:
+        if numbers.dtype.kind in "fiub" and key not in NUMBERING:
             exact = numbers.astype(np.float64)
             summary = np.stack([exact.min(0), exact.max(0), exact.sum(0), np.full(exact.shape[1], len(exact))])
             rows.moments.setdefault(key, []).append(summary)
@@ -193,41 +190,6 @@ def check_strangers(meta: Meta, name: str, values: Values, ledger: Ledger, episo
             ledger.note("rows", f"{name} holds {count} rows of episode {index}, which info.json does not count")
         else:
             ledger.wrong("rows", f"{name} holds {count} rows of episode {index}, whose metadata names another file")
-
-
-def check_pictures(meta: Meta, parquet: pq.ParquetFile, values: Values, ledger: Ledger, episodes: set[int]) -> None:
-    """Every picture that is kept inside the rows must open and have the promised size."""
-    index, frame = values["episode_index"][:, 0], values["frame_index"][:, 0]
-    for key, feature in meta.features.items():
-        if feature["dtype"] != "image" or key not in parquet.schema_arrow.names:
-            continue
-        for row, stored in enumerate(pictures(parquet, key)):
-            episode = int(index[row])
-            if episode in episodes:
-                problem = picture_problem(stored, feature["shape"])
-                if problem:
-                    ledger.wrong("pictures", f"{key}: frame {frame[row]} {problem}", episode)
-
-
-def pictures(parquet: pq.ParquetFile, key: str) -> Iterator[Any]:
-    """What one column of pictures holds, row by row."""
-    for batch in parquet.iter_batches(batch_size=64, columns=[key], use_threads=False):
-        yield from batch.column(0).to_pylist()
-
-
-def picture_problem(stored: Any, shape: list[int]) -> str:
-    """Why a stored picture is none; empty when it is one of the promised size."""
-    if not isinstance(stored, dict) or not (stored.get("bytes") or stored.get("path")):
-        return "is empty"
-    try:
-        with Image.open(io.BytesIO(stored["bytes"]) if stored.get("bytes") else stored["path"]) as picture:
-            picture.load()
-            width, height = picture.size
-    except Exception as error:  # noqa: BLE001  (decoders raise anything on damaged bytes)
-        return f"cannot be decoded ({reason(error)})"
-    if height not in shape or width not in shape:
-        return f"is {width}x{height}, info.json promises {shape}"
-    return ""
 
 
 def check_order(meta: Meta, rows: Rows, ledger: Ledger) -> None:

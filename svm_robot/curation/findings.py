@@ -1,6 +1,6 @@
 """What an examination of a dataset finds, and the ledger it is written into while it runs."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -54,9 +54,9 @@ class Report:
 
     @property
     def broken(self) -> tuple[int, ...]:
-        """Counted episodes that are not whole."""
-        whole = set(self.verified)
-        return tuple(index for index in range(self.counted) if index not in whole)
+        """Counted episodes that are not whole, as far as they are named."""
+        named = {found.episode for found in self.findings if found.episode is not None}
+        return tuple(sorted(named - set(self.verified)))
 
     @property
     def readable(self) -> bool:
@@ -85,7 +85,8 @@ class Report:
         if any("Git LFS" in found.text for found in self.findings):
             return "fetch the files first, then check again"
         if self.counted and not self.verified:
-            return "no episode is whole: fetch the files from where the dataset came from, or record anew"
+            find = f"'svm-robot data repair {self.root} --dry_run' tells whether episodes can be found again"
+            return f"no episode is whole: {find}; else fetch the files from where the dataset came from"
         return f"mend it with 'svm-robot data repair {self.root}' (--dry_run tells what that would do)"
 
     def of(self, episode: int | None) -> tuple[Finding, ...]:
@@ -139,3 +140,23 @@ def reason(error: BaseException) -> str:
     """An error in at most one line."""
     text = " ".join(str(error).split()) or type(error).__name__
     return text if len(text) <= 200 else f"{text[:197]}..."
+
+
+def told(findings: Iterable[Finding]) -> list[str]:
+    """Findings in words, one line for each text with all episodes that it concerns."""
+    by_text: dict[str, list[int | None]] = {}
+    for found in findings:
+        by_text.setdefault(found.text, []).append(found.episode)
+    return [f"{whom(episodes)}: {text}" for text, episodes in by_text.items()]
+
+
+def whom(episodes: Iterable[int | None]) -> str:
+    """Episodes in words; ``dataset`` for none."""
+    numbers = sorted({number for number in episodes if number is not None})
+    if not numbers:
+        return "dataset"
+    if len(numbers) == 1:
+        return f"episode {numbers[0]}"
+    if numbers == list(range(numbers[0], numbers[-1] + 1)):
+        return f"episodes {numbers[0]} to {numbers[-1]}"
+    return f"episodes {', '.join(map(str, numbers[:10]))}" + (f" and {len(numbers) - 10} more" * (len(numbers) > 10))

@@ -5,16 +5,18 @@ built anew from its whole episodes beside its place, and the old one is kept as 
 """
 
 from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from svm_robot.curation.ancestry import derive, select
 from svm_robot.curation.check import Progress, Report, check_dataset, examine
 from svm_robot.curation.check_meta import Meta
-from svm_robot.curation.findings import Finding
+from svm_robot.curation.findings import Finding, told
 from svm_robot.curation.place import free_backup, nobody_else
 from svm_robot.curation.rebuild import rebuild
 from svm_robot.curation.rows import RowReader
+from svm_robot.curation.salvage import is_worth_trying, salvaged
 from svm_robot.curation.source import Source, SourceEpisode, build, number_all
 from svm_robot.curation.tidy import is_label, is_tail, tidy
 from svm_robot.data import columns
@@ -39,28 +41,30 @@ class Plan:
     kept: tuple[int, ...]
     """Episodes that stay, by the numbers they have now."""
     way: str
-    """``nothing``, ``tidy`` (in place) or ``rebuild``."""
+    """``nothing``, ``tidy`` (in place), ``rebuild``, or ``salvage``: rebuild from what could be found again."""
     trusted: tuple[int, ...] = ()
     """Kept although their files changed since they were recorded."""
 
     @property
     def dropped(self) -> tuple[int, ...]:
-        """Episodes that are set aside."""
-        kept = set(self.kept)
-        return tuple(index for index in range(self.report.counted) if index not in kept)
+        """Counted episodes that are set aside, as far as they are named."""
+        return tuple(sorted(set(self.report.broken) - set(self.kept)))
 
     def lines(self) -> list[str]:
         """The plan in words."""
-        root = self.report.root
+        report, root = self.report, self.report.root
         if self.way == "nothing":
-            return [f"{root}: {self.report.summary}; nothing to repair"]
-        told = [f"episode {index} is set aside: {why(self.report.of(index))}" for index in self.dropped]
-        told += [f"episode {old} becomes episode {new}" for new, old in enumerate(self.kept) if old != new]
-        told += [f"mended: {found.text}" for found in self.report.of(None)]
-        told += [f"set aside: {path.relative_to(root)}" for path in self.report.leftovers if self.way == "tidy"]
-        if self.way == "rebuild":
-            told.append(f"the dataset is built anew; as it is now it is kept as {free_backup(root)}")
-        return [*told, f"{len(self.kept)} of {self.report.counted} episodes are kept"]
+            return [f"{root}: {report.summary}; nothing to repair"]
+        rescued = sorted(set(self.kept) - set(report.verified) - set(self.trusted))
+        lines = told(Finding(index, "", f"set aside: {why(report.of(index))}") for index in self.dropped)
+        lines += told(Finding(index, "", f"found again: {why(report.of(index))}") for index in rescued)
+        lines += told(Finding(index, "", f"kept, though {why(report.of(index))}") for index in self.trusted)
+        lines += [f"episode {old} becomes episode {new}" for new, old in enumerate(self.kept) if old != new]
+        lines += [f"mended: {text}" for text in dict.fromkeys(found.text for found in report.of(None))]
+        lines += [f"set aside: {path.relative_to(root)}" for path in report.leftovers if self.way == "tidy"]
+        if self.way != "tidy":
+            lines.append(f"the dataset is built anew; as it is now it is kept as {free_backup(root)}")
+        return [*lines, f"{len(self.kept)} of {report.counted} episodes are kept"]
 
 
 @dataclass(frozen=True)
@@ -88,6 +92,10 @@ def plan_repair(root: Path, trust_changed: bool = False, progress: Progress | No
     }
     trusted = tuple(sorted(changed)) if trust_changed else ()
     kept = tuple(sorted({*report.verified, *trusted}))
+    if is_worth_trying(meta):
+        with salvaged(meta) as (found, _):
+            if len(found.verified) > len(kept):
+                return Plan(report, meta, found.verified, "salvage")
     if report.counted and not kept:
         hint = "; --trust_changed keeps those whose files were changed on purpose" if changed else ""
         none = f"none of the {report.counted} episodes of {root} is whole"
@@ -121,25 +129,32 @@ def repair(plan: Plan, clock: Callable[[], float], progress: Progress | None = N
             after = check_dataset(root)
             if not after.ok:  # the damage hid something that only shows now
                 plan = replace(plan_repair(root), way="rebuild")
-        if plan.way == "rebuild":
-            source = source_of(plan)
-            provenance = derive(source.provenance, TOOL, [(source, len(source.episodes))], clock())
-            made = rebuild(
-                root, source.info, source.episodes, source.labels, provenance, replace=True, progress=progress
-            )
-            backup, after = made.backup, check_dataset(root)
+        if plan.way != "tidy":
+            backup = build_anew(plan, clock, progress)
+            after = check_dataset(root)
     if not after.ok:
         raise DataError(f"{root} could not be mended: {why(after.findings)}")
     return Repaired(plan, tuple(moved), backup, after)
 
 
-def source_of(plan: Plan) -> Source:
-    """The kept episodes, to be built anew."""
-    meta, root = plan.meta, plan.report.root
+def build_anew(plan: Plan, clock: Callable[[], float], progress: Progress | None) -> Path | None:
+    """Put the kept episodes into a dataset of their own, in the old one's place; where the old one lies now."""
+    with salvaged(plan.meta) if plan.way == "salvage" else nullcontext((plan.report, plan.meta)) as (_, meta):
+        assert meta is not None
+        source = source_of(plan, meta)
+        provenance = derive(source.provenance, TOOL, [(source, len(source.episodes))], clock())
+        root = plan.report.root
+        made = rebuild(root, source.info, source.episodes, source.labels, provenance, replace=True, progress=progress)
+        return made.backup
+
+
+def source_of(plan: Plan, meta: Meta) -> Source:
+    """The kept episodes, to be built anew from the files that ``meta`` names."""
+    root = plan.report.root
     rows = tuple(
         without_digests(meta.rows[index]) if index in plan.trusted else meta.rows[index] for index in plan.kept
     )
-    layout = Layout(root, meta.info, rows)
+    layout = Layout(meta.root, meta.info, rows)
     reader = RowReader(layout, dict(enumerate(meta.tasks)))
     ours = columns.EPISODE_UID in meta.features
     uids, fingerprint = number_all(layout, reader, ours)

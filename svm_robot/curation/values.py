@@ -4,6 +4,10 @@ import math
 from typing import Any
 
 import pyarrow as pa
+from numpy.typing import NDArray
+
+Values = dict[str, NDArray[Any]]
+"""Column -> (N, n) numbers, n for each row."""
 
 
 def arrow_type(dtype: Any) -> pa.DataType | None:
