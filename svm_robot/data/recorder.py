@@ -37,6 +37,8 @@ class EpisodeSummary:
     """Share of the steps that a human took in an episode that a policy or a script runs."""
     notes: tuple[str, ...]
     """What was wrong with its times, in words; also in the episode's metadata (``svm/notes``)."""
+    reason: str
+    """Why it ended, as it stands in the label log."""
     rejected: bool
     """True when the loop was too slow and such episodes are rejected: saved, labelled aborted, to be made again."""
     waits: Waits
@@ -159,6 +161,7 @@ class Recorder:
             clip_rate=shares["svm/clip_rate"],
             intervention_rate=shares["svm/intervention_rate"],
             notes=tuple(notes),
+            reason=end.reason,
             rejected=rejected,
             waits=self.writer.waits,
             saving_s=self.clock() - began,

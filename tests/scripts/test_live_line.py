@@ -6,17 +6,31 @@ import pytest
 
 from svm_robot.data.recorder import EpisodeSummary
 from svm_robot.data.session import Tally
+from svm_robot.data.timing import Timing
+from svm_robot.data.worker import Waits
 from svm_robot.reward.configuration_svm import SvmConfig
 from svm_robot.reward.live import Flag, LiveScore
 from svm_robot.reward.modeling_svm import SvmRewardModel
 from svm_robot.rollout import Outcome
-from svm_robot.scripts.record import Console
+from svm_robot.scripts.record_console import Console
 
 
 def said(flags: list[Flag], capsys: pytest.CaptureFixture[str]) -> str:
     live = LiveScore(SvmRewardModel(SvmConfig(joints=["a.pos"], action="none", device="cpu")))
     live.times_ms, live.flags = [1.0], flags
-    summary = EpisodeSummary(0, 1, Outcome.SUCCESS, 20, 10.0, 0.1, 0.0, 0.0, 0.1)
+    summary = EpisodeSummary(
+        episode=0,
+        uid=1,
+        outcome=Outcome.SUCCESS,
+        timing=Timing(20, 10.0, 0.1, 0.0, 0.0, 0.0, {}),
+        clip_rate=0.25,
+        intervention_rate=0.0,
+        notes=(),
+        reason="verdict: success",
+        rejected=False,
+        waits=Waits(),
+        saving_s=0.1,
+    )
     Console(live, in_place=False)(summary, Tally(1, Counter([Outcome.SUCCESS]), 20, 0.1))
     return capsys.readouterr().out
 

@@ -66,6 +66,7 @@ def test_a_slow_episode_is_rejected_kept_and_made_again(tmp_path, capsys, sluggi
     assert record(tmp_path / "d", "--slow_loop=reject") == 0
     printed = capsys.readouterr()
     assert "episode spoiled, aborted" in printed.out
+    assert "note: episode 0 is labelled aborted and does not count: slow loop: 5.0 Hz instead" in printed.err
     assert "recorded 1 of 1 episodes (1 failure); 1 more spoiled, labelled aborted" in printed.out
     outcomes = [episode.outcome for episode in load_dataset(tmp_path / "d", frames=False).episodes]
     assert outcomes == [Outcome.ABORTED, Outcome.FAILURE]
