@@ -453,6 +453,15 @@ def test_labels_come_only_from_columns_that_tell(v2, tmp_path):
     assert {label.by for label in open_source(tmp_path / "c").labels} == {"import"}
 
 
+def test_a_dataset_of_ours_keeps_ids_labels_and_history(ours, tmp_path):
+    opened = imported(ours, tmp_path / "out", cameras=())
+    assert [episode.uid for episode in opened.source.episodes] == [e.uid for e in open_source(ours).episodes]
+    assert open_source(tmp_path / "out").labels == open_source(ours).labels
+    assert load_dataset(tmp_path / "out").cameras == {}
+    assert "no camera nose in the recording; it has top" in refusal(ours, cameras=("nose",))
+    assert "data repair" in refusal(ours, only_whole=True)
+
+
 def test_damaged_version_3(copy3):
     data = next((copy3 / "data").rglob("*.parquet"))
     content = data.read_bytes()

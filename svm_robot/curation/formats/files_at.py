@@ -7,6 +7,7 @@ from typing import Any
 
 from svm_robot.errors import DataError
 
+PICKLE = (".pkl", ".pickle")
 POINTER = b"version https://git-lfs"
 """How a file begins that git cloned without its content."""
 
@@ -61,6 +62,11 @@ def read_json_lines(path: Path) -> list[dict[str, Any]]:
         elif row is not None:
             raise DataError(f"{path}, line {number}: expected a table, got {line[:40]}")
     return rows
+
+
+def pickles_in(folder: Path) -> list[Path]:
+    """Pickle files in a folder, also compressed ones."""
+    return [path for path in folder.iterdir() if any(suffix in PICKLE for suffix in path.suffixes)]
 
 
 class Finder:

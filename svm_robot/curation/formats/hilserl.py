@@ -16,6 +16,7 @@ import numpy as np
 import pyarrow as pa
 
 from svm_robot.curation.formats.features import Plan
+from svm_robot.curation.formats.files_at import PICKLE, pickles_in
 from svm_robot.curation.formats.observations import (
     as_picture,
     as_vector,
@@ -119,7 +120,9 @@ def in_order(path: Path) -> list[Path]:
     """The files of a recording, ``transitions_2000`` before ``transitions_10000``."""
     if path.is_file():
         return [path]
-    found = [file for file in path.iterdir() if any(suffix in (".pkl", ".pickle") for suffix in file.suffixes)]
+    found = pickles_in(path)
+    if not found:
+        raise DataError(f"{path} holds no pickles ({', '.join(f'*{suffix}' for suffix in PICKLE)})")
     return sorted(
         found, key=lambda file: [int(part) if part.isdigit() else part for part in re.split(r"(\d+)", file.name)]
     )

@@ -5,9 +5,10 @@ from pathlib import Path
 from typing import Any
 
 from svm_robot.curation.formats import lerobot_v2, lerobot_v3
-from svm_robot.curation.formats.files_at import read_json
+from svm_robot.curation.formats.files_at import PICKLE, pickles_in, read_json
 from svm_robot.curation.formats.opened import ImportOptions, Opened
 from svm_robot.curation.formats.pieces import Header
+from svm_robot.curation.formats.whole import left_out, role_of
 from svm_robot.curation.source import open_source
 from svm_robot.data import columns
 from svm_robot.data.layout import INFO
@@ -16,7 +17,6 @@ from svm_robot.errors import DataError
 
 FORMATS = ("lerobot", "hdf5", "hilserl")
 HDF5 = (".hdf5", ".h5", ".hdf")
-PICKLE = (".pkl", ".pickle")
 PACKED = (".gz", ".bz2", ".xz")
 
 
@@ -58,11 +58,6 @@ def detect(path: Path) -> str:
     raise DataError(f"{path}: the format is not known by its name; say it with --from={'|'.join(FORMATS)}")
 
 
-def pickles_in(folder: Path) -> list[Path]:
-    """Pickle files in a folder, also compressed ones."""
-    return [path for path in folder.iterdir() if any(suffix in PICKLE for suffix in path.suffixes)]
-
-
 def open_lerobot(root: Path, options: ImportOptions) -> Opened:
     """A LeRobot dataset of any version that is known."""
     info = read_json(root / INFO)
@@ -81,11 +76,27 @@ def open_lerobot(root: Path, options: ImportOptions) -> Opened:
     header = Header(root, f"LeRobot {version}", rate_of(info), robot_type, options.time)
     if version in lerobot_v2.VERSIONS:
         return lerobot_v2.open_v2(header, info, options)
-    if columns.EPISODE_UID in info["features"] and options.cameras is None:
-        source = open_source(root)
-        source = replace(source, info=source.info | {"robot_type": robot_type})
-        return Opened(source, "svm_robot", ("recorded by svm_robot: its labels come along",))
+    if columns.EPISODE_UID in info["features"]:
+        return open_ours(header, options)
     return lerobot_v3.open_v3(header, info, options)
+
+
+def open_ours(header: Header, options: ImportOptions) -> Opened:
+    """A dataset of svm_robot's own: ids, labels and provenance come along."""
+    if options.only_whole:
+        raise DataError(f"{header.root} is a dataset of svm_robot: 'svm-robot data repair' keeps its whole episodes")
+    source = open_source(header.root)
+    features = source.info["features"]
+    pictures = {role_of(key): key for key, feature in features.items() if feature["dtype"] in ("video", "image")}
+    dropped = left_out(pictures, options)
+    kept = {key: feature for key, feature in features.items() if key not in dropped}
+    episodes = [
+        replace(episode, clips={key: clip for key, clip in episode.clips.items() if key not in dropped})
+        for episode in source.episodes
+    ]
+    info = source.info | {"features": kept, "robot_type": header.robot_type}
+    source = replace(source, info=info, episodes=episodes)
+    return Opened(source, "svm_robot", ("recorded by svm_robot: its ids, labels and provenance come along",))
 
 
 def rate_of(info: dict[str, Any]) -> int:

@@ -1,6 +1,6 @@
 """What a recording lacks, said in words, and which of its episodes are whole."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Protocol
@@ -66,14 +66,8 @@ def role_of(key: str) -> str:
 
 def restrict(plan: Plan, options: ImportOptions) -> Plan:
     """The plan with the wanted cameras only. Raises ``DataError`` for one that the recording does not have."""
-    if options.cameras is None:
-        return plan
     pictures = [*plan.cameras, *(key for key, feature in plan.features.items() if feature["dtype"] == "image")]
-    roles = {role_of(key): key for key in pictures}
-    unknown = [role for role in options.cameras if role not in roles]
-    if unknown:
-        raise DataError(f"no camera {', '.join(unknown)} in the recording; it has {', '.join(roles) or 'no cameras'}")
-    dropped = {key for role, key in roles.items() if role not in options.cameras}
+    dropped = left_out({role_of(key): key for key in pictures}, options)
     note = (f"left out as asked: camera {', '.join(map(role_of, sorted(dropped)))}",) if dropped else ()
     return replace(
         plan,
@@ -81,6 +75,17 @@ def restrict(plan: Plan, options: ImportOptions) -> Plan:
         cameras={key: feature for key, feature in plan.cameras.items() if key not in dropped},
         notes=plan.notes + note,
     )
+
+
+def left_out(pictures: Mapping[str, str], options: ImportOptions) -> set[str]:
+    """Of camera role -> column the columns that are not wanted. Raises ``DataError`` for a role that is not there."""
+    if options.cameras is None:
+        return set()
+    unknown = [role for role in options.cameras if role not in pictures]
+    if unknown:
+        there = ", ".join(pictures) or "no cameras"
+        raise DataError(f"no camera {', '.join(unknown)} in the recording; it has {there}")
+    return {key for role, key in pictures.items() if role not in options.cameras}
 
 
 def whole_ones[P: Numbered](pieces: Sequence[P], missing: Missing, options: ImportOptions) -> list[P]:
