@@ -44,7 +44,7 @@ class Screen:
 
     def open(self) -> None:
         """Take the screen and the keys. Raises ``ConfigError`` when this is no terminal that can show pictures."""
-        if self.out.closed or not self.out.isatty():
+        if self.out is None or self.out.closed or not self.out.isatty():
             raise ConfigError(f"nobody can watch here: standard output is no terminal. {self.instead}")
         if self.environ.get("TERM", "") in ("", "dumb"):
             raise ConfigError(

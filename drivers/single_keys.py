@@ -19,8 +19,8 @@ EXIT_SIGTERM = 143
 class SingleKeys:
     """The input side of a terminal. ``open`` and ``close`` may be called twice."""
 
-    def __init__(self, keys: TextIO, instead: str, quiet: bool = False) -> None:
-        """``instead``: what to do where there is no terminal. ``quiet``: Ctrl-Z and Ctrl-S do nothing either."""
+    def __init__(self, keys: TextIO | None, instead: str, quiet: bool = False) -> None:
+        """``keys``: None where a program was started without any. ``instead``: what to do then. ``quiet``: Ctrl-Z and Ctrl-S do nothing either."""
         self.keys, self.instead, self.quiet = keys, instead, quiet
         self._saved: list[Any] | None = None
         self._saved_handler: Any = None
@@ -34,7 +34,7 @@ class SingleKeys:
         """Take single keys without echo. Raises ``ConfigError`` when there is no terminal to take them from."""
         if self._saved is not None:
             return
-        if self.keys.closed or not self.keys.isatty():
+        if self.keys is None or self.keys.closed or not self.keys.isatty():
             raise ConfigError(f"nobody can press a key here: standard input is no terminal. {self.instead}")
         if in_background(self.keys):
             raise ConfigError(f"in the background no key arrives: start this without '&'. {self.instead}")
@@ -48,7 +48,7 @@ class SingleKeys:
 
     def close(self) -> None:
         """Put the terminal back as it was."""
-        if self._saved is None:
+        if self._saved is None or self.keys is None:
             return
         saved, self._saved = self._saved, None
         try:
@@ -63,11 +63,12 @@ class SingleKeys:
 
     def forget(self) -> None:
         """Throw away what was typed ahead."""
-        termios.tcflush(self.keys, termios.TCIFLUSH)
+        if self.keys is not None:
+            termios.tcflush(self.keys, termios.TCIFLUSH)
 
     def read(self, timeout_s: float | None) -> bytes:
         """What was typed; waits up to ``timeout_s`` (None: for ever). Raises ``DeviceError`` for a lost terminal."""
-        if self._saved is None:
+        if self._saved is None or self.keys is None:
             raise DeviceError("the terminal is not open; use it in a with block")
         if not select.select([self.keys], [], [], timeout_s)[0]:
             return b""

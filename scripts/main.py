@@ -8,7 +8,7 @@ import signal
 import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from types import FrameType
 
 from svm_robot.errors import SvmRobotError
@@ -107,7 +107,8 @@ def run(verb: str, args: list[str]) -> int:
 
 
 def complain(line: str, code: int) -> int:
-    print(line, file=sys.stderr)
+    with suppress(OSError):  # the terminal that was lost is the one this would be written to
+        print(line, file=sys.stderr)
     return code
 
 
