@@ -87,6 +87,7 @@ def _open_robot(rig: RigConfig, clumsiness: float, stack: ExitStack) -> Cell:
 
     from svm_robot.drivers.bus.attach import attach, bus_troubles
     from svm_robot.drivers.cameras.group import guard_cameras
+    from svm_robot.drivers.cameras.quiet import told_once
     from svm_robot.drivers.clock import MonotonicClock
     from svm_robot.drivers.connect import connect
     from svm_robot.drivers.limits import joint_limits
@@ -95,6 +96,7 @@ def _open_robot(rig: RigConfig, clumsiness: float, stack: ExitStack) -> Cell:
     from svm_robot.drivers.shutdown import shut_down
     from svm_robot.drivers.virtual_so101 import VirtualSO101
 
+    stack.enter_context(told_once())
     config, notes = bind_ports(rig.robot, "robot")
     robot, clock = make_robot_from_config(config), MonotonicClock()
     attach(robot, rig.bus)

@@ -82,7 +82,7 @@ class CameraGroup:
             problem = _shortfall(guard, measured[role], max_frame_age_s)
             if problem:
                 raise DeviceError(guard.explained(problem))
-            guard.watch = FrameWatch(guard.limits, noisy=measured[role].noise >= NOISY)
+            guard.watch, guard.fault = FrameWatch(guard.limits, noisy=measured[role].noise >= NOISY), None
             picture = measured[role].picture
             why = "" if picture is None else blankness(picture)
             if why:
@@ -104,7 +104,7 @@ class CameraGroup:
 
     def _recover(self, guard: GuardedCamera) -> None:
         fault = guard.fault
-        problem: Exception | None = self._trial(guard, fault)
+        problem = self._trial(guard, fault) if guard.is_connected else self._silent(guard, fault)
         wait_s = guard.limits.reconnect_wait_s
         for number in range(guard.limits.reconnect_tries):
             if problem is None:
@@ -126,25 +126,30 @@ class CameraGroup:
             return error
         return self._trial(guard, fault)
 
+    def _silent(self, guard: GuardedCamera, fault: CameraError | None) -> Exception | None:
+        return fault or StaleCameraError(guard.role, guard.device, guard.age_s, "no new picture comes")
+
     def _trial(self, guard: GuardedCamera, fault: CameraError | None) -> Exception | None:
         """What is still wrong, judged by a few new pictures; None: nothing. ``fault``: what went wrong first."""
-        guard.fault = None
         guard.watch = FrameWatch(guard.limits, guard.watch.noisy)
         begin_s = newest_s = self.clock.now_s()
         pictures: list[ImageArray] = []
         numbers: list[int | None] = []
         while len(pictures) < TRIAL_FRAMES:
-            if self.clock.now_s() > begin_s + TRIAL_S:
-                return fault or StaleCameraError(guard.role, guard.device, guard.age_s, "no new picture comes")
+            self.clock.sleep_until_s(self.clock.now_s() + LOOK_EVERY_S)
+            if self.clock.now_s() > begin_s + max(TRIAL_S, 2 * TRIAL_FRAMES / (guard.inner.fps or 30)):
+                return self._silent(guard, fault)
             try:
                 picture, time_s = timed_frame(guard.inner, guard.read_latest(ANY_AGE_MS), self.clock.now_s())
             except CameraError as error:
-                return error
+                if guard.age_s is not None:
+                    return error
+                continue  # nothing came yet; the time-out above ends that
             if time_s > newest_s:
                 newest_s = time_s
                 pictures.append(thinned(picture))
                 numbers.append(getattr(guard.inner, "latest_number", None))
-            self.clock.sleep_until_s(self.clock.now_s() + LOOK_EVERY_S)
+        guard.fault = None
         return _still_wrong(guard, fault, pictures, numbers)
 
 

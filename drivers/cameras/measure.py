@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from svm_robot.drivers.camera_frames import timed_frame
+from svm_robot.drivers.cameras.faults import CameraError
 from svm_robot.drivers.cameras.watch import noise_share, thinned
 from svm_robot.drivers.clock import Clock
 
@@ -51,6 +52,17 @@ class _Series:
         return Measured(len(self.times_s), 1 / gap_s if gap_s else 0.0, noise_share(self.thin), self.newest)
 
 
+def _look(camera: Any, series: _Series, clock: Clock, give_up_s: float) -> None:
+    """Take what is newest. A camera without warm-up may have nothing yet; that is waited for."""
+    try:
+        picture = camera.read_latest(max_age_ms=ANY_AGE_MS)
+    except CameraError:
+        if series.times_s or clock.now_s() + LOOK_EVERY_S >= give_up_s:
+            raise
+    else:
+        series.add(*timed_frame(camera, picture, clock.now_s()))
+
+
 def measure(cameras: Mapping[str, Any], clock: Clock, frames: int = FRAMES) -> dict[str, Measured]:
     """Watch all connected cameras at once until each has given ``frames`` new pictures, or has had the time for it."""
     series = {role: _Series() for role in cameras}
@@ -58,7 +70,6 @@ def measure(cameras: Mapping[str, Any], clock: Clock, frames: int = FRAMES) -> d
     while any(len(one.times_s) < frames for one in series.values()) and clock.now_s() < give_up_s:
         for role, camera in cameras.items():
             if len(series[role].times_s) < frames:
-                picture = camera.read_latest(max_age_ms=ANY_AGE_MS)
-                series[role].add(*timed_frame(camera, picture, clock.now_s()))
+                _look(camera, series[role], clock, give_up_s)
         clock.sleep_until_s(clock.now_s() + LOOK_EVERY_S)
     return {role: one.result() for role, one in series.items()}
