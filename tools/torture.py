@@ -47,7 +47,10 @@ def options() -> argparse.Namespace:
     parser.add_argument("--kills", type=int, default=200, help="how many kills")
     parser.add_argument("--full", type=int, default=20, help="how many full disks")
     parser.add_argument("--seed", type=int, default=0, help="the same seed draws the same moments")
-    parser.add_argument("--theirs", type=int, default=1, help="LeRobot's own reader looks at every so many-th case")
+    parser.add_argument(
+        "--theirs", type=int, default=1, help="LeRobot's reader looks at every so many-th case; 0: never"
+    )
+    parser.add_argument("--each", type=int, default=5, help="kills of one dataset, before a new one begins")
     parser.add_argument("--json", action="store_true", help="one JSON object instead of the table")
     parser.add_argument("--keep", type=Path, help="keep the datasets in this folder")
     return parser.parse_args()
@@ -65,7 +68,7 @@ def main() -> int:
         child = Child()
         try:
             cases: dict[str, list[Case]] = {"kills": [], "full disks": []}
-            for case in kills(child, folder, given.kills, given.seed, given.theirs):
+            for case in kills(child, folder, given.kills, given.seed, given.theirs, given.each):
                 tell(case, given.json)
                 cases["kills"].append(case)
             for case in full_disks(child, folder, given.full, given.seed, given.theirs, can_mount()):

@@ -22,7 +22,6 @@ from torture_film import CAMERAS, KINDS
 HERE = Path(__file__).resolve().parent
 
 KILLED_AT = ("frame", "encode", "sync", "rename", "label", "outside")
-CASES_OF_A_DATASET = 5
 EPISODES = 3
 """Episodes that a killed session wants to record."""
 SMALL_DISK = 8_000_000
@@ -123,13 +122,13 @@ class Dataset:
         return found + verify.healed_problems(self.root, [one.episode for one in self.saved])
 
 
-def kills(child: Child, folder: Path, number: int, seed: int, theirs: int) -> Iterator[Case]:
-    """Cases of kills, spread over places, kinds of pictures and numbers of cameras."""
+def kills(child: Child, folder: Path, number: int, seed: int, theirs: int, each: int) -> Iterator[Case]:
+    """Cases of kills, spread over places, kinds of pictures and numbers of cameras; ``each``: how many for a dataset."""
     data, reached, taken_s = None, Counter[str](), 0.0
     for index in range(number):
         rng = random.Random(f"{seed} kill {index}")
-        if data is None or index % CASES_OF_A_DATASET == 0:
-            group = index // CASES_OF_A_DATASET
+        if data is None or index % each == 0:
+            group = index // each
             pictures, cameras = KINDS[group % len(KINDS)], sorted(CAMERAS)[group // len(KINDS) % len(CAMERAS)]
             data = Dataset(child, folder / f"kills-{group}", pictures, cameras, rng.randrange(10**6))
             reached, taken_s = calibrate(child, folder / "whole", data)
@@ -141,9 +140,9 @@ def kills(child: Child, folder: Path, number: int, seed: int, theirs: int) -> It
             at = rng.randint(1, max(1, reached[place]))
             case.what = f"{place} {at} of {reached[place]}"
             heard = data.record(EPISODES, place=place, number=at)
-        finish(case, heard, data, folder, index % theirs == 0)
+        finish(case, heard, data, folder, theirs > 0 and index % theirs == 0)
         yield case
-        if index % CASES_OF_A_DATASET == CASES_OF_A_DATASET - 1 and not case.problems:
+        if index % each == each - 1 and not case.problems:
             shutil.rmtree(data.root, ignore_errors=True)
 
 
@@ -175,7 +174,7 @@ def full_disks(child: Child, folder: Path, number: int, seed: int, theirs: int, 
             case.what = f"{level / 1000:.0f} kB {'left' if mounts else '/ 8 a file'}{', guarded' if guarded else ''}"
             case.problems += told_rightly(heard, guarded, mounts) + verify.left_over(data.root)
             (disk / "filler").unlink(missing_ok=True)
-            finish(case, heard, data, folder, index % theirs == 0)
+            finish(case, heard, data, folder, theirs > 0 and index % theirs == 0)
         yield case
 
 
