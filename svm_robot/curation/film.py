@@ -12,7 +12,6 @@ import pyarrow.parquet as pq
 from av.video.reformatter import VideoReformatter
 from PIL import Image
 
-from svm_robot.curation.source import Clip
 from svm_robot.data.layout import Layout, Row
 from svm_robot.data.pictures import camera_keys, first_frame
 from svm_robot.data.video import share_out
@@ -39,8 +38,7 @@ def open_films(layout: Layout, row: Row) -> Mapping[str, Film]:
     films: dict[str, Film] = {}
     for role, key in camera_keys(features).items():
         if features[key]["dtype"] == "video":
-            first = first_frame(row, key, rate_hz)
-            films[role] = VideoFilm(Clip(layout.video_file(row, key), first, int(row["length"]), rate_hz))
+            films[role] = VideoFilm(layout.video_file(row, key), first_frame(row, key, rate_hz), rate_hz)
         else:
             films[role] = StillFilm(layout.data_file(row), key, int(row["episode_index"]))
     return films
@@ -49,8 +47,9 @@ def open_films(layout: Layout, row: Row) -> Mapping[str, Film]:
 class VideoFilm:
     """A film inside a video file; going forward is cheap, every other way starts at a key frame."""
 
-    def __init__(self, clip: Clip) -> None:
-        self.clip = clip
+    def __init__(self, file: Path, first_frame: int, rate_hz: float) -> None:
+        """``first_frame``: number of the episode's first one in the file, counted at ``rate_hz`` from time 0."""
+        self.file, self.first_frame, self.rate_hz = file, first_frame, rate_hz
         self._convert = VideoReformatter()
         self._container: Any = None
         self._frames: Iterator[tuple[int, Any]] = iter(())
@@ -58,14 +57,14 @@ class VideoFilm:
 
     def picture(self, index: int, height: int, width: int) -> ImageArray:
         """(height, width, 3) RGB of frame ``index``. Raises ``DataError`` when it is not there."""
-        wanted = self.clip.first_frame + index
+        wanted = self.first_frame + index
         try:
             frame = self._frame(wanted)
             scaled = self._convert.reformat(frame, width=width, height=height, format="rgb24", interpolation="AREA")
         except FileNotFoundError as error:
-            raise DataError(f"{self.clip.path} is missing although the dataset counts episodes in it") from error
+            raise DataError(f"{self.file} is missing although the dataset counts episodes in it") from error
         except (av.error.FFmpegError, IndexError) as error:
-            raise DataError(f"{self.clip.path} cannot be decoded ({error})") from error
+            raise DataError(f"{self.file} cannot be decoded ({error})") from error
         return np.asarray(scaled.to_ndarray(), np.uint8)
 
     def close(self) -> None:
@@ -75,7 +74,7 @@ class VideoFilm:
         self._container, self._held, self._frames = None, None, iter(())
 
     def _frame(self, wanted: int) -> Any:
-        if self._held is None or not self._held[0] <= wanted <= self._held[0] + AHEAD_S * self.clip.rate_hz:
+        if self._held is None or not self._held[0] <= wanted <= self._held[0] + AHEAD_S * self.rate_hz:
             self._seek(wanted)
         while self._held is None or self._held[0] < wanted:
             self._held = next(self._frames, None)
@@ -83,21 +82,21 @@ class VideoFilm:
                 break
         if self._held is None or self._held[0] != wanted:
             self._held = None
-            raise DataError(f"{self.clip.path} has no frame {wanted - self.clip.first_frame} of this episode")
+            raise DataError(f"{self.file} has no frame {wanted - self.first_frame} of this episode")
         return self._held[1]
 
     def _seek(self, wanted: int) -> None:
         if self._container is None:
-            self._container = av.open(str(self.clip.path))
+            self._container = av.open(str(self.file))
             share_out(self._container.streams.video[0])
         stream = self._container.streams.video[0]
-        self._container.seek(round(wanted / self.clip.rate_hz / stream.time_base), stream=stream, backward=True)
+        self._container.seek(round(wanted / self.rate_hz / stream.time_base), stream=stream, backward=True)
         self._frames, self._held = self._decode(stream), None
 
     def _decode(self, stream: Any) -> Iterator[tuple[int, Any]]:
         for frame in self._container.decode(stream):
             if frame.pts is not None and frame.time_base is not None:
-                yield round(float(frame.pts * frame.time_base) * self.clip.rate_hz), frame
+                yield round(float(frame.pts * frame.time_base) * self.rate_hz), frame
 
 
 class StillFilm:

@@ -13,7 +13,6 @@ from svm_robot.curation.board import LEAST, arrange, plain, seen
 from svm_robot.curation.film import Film, VideoFilm, open_films
 from svm_robot.curation.player import REST_S, SPEEDS, Player
 from svm_robot.curation.review import HELD_S, Review, split_tags, todo_first
-from svm_robot.curation.source import Clip
 from svm_robot.curation.watch import BYTES_PER_S, DRAW_S, watch
 from svm_robot.data import load_dataset
 from svm_robot.data.label_view import EpisodeLabel, LabelView, read_view
@@ -218,10 +217,10 @@ def test_a_film_gives_the_frame_that_is_asked_for(root: Path) -> None:
 
 def test_a_film_that_is_gone_or_damaged_is_named(tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"a\.mp4 is missing"):
-        VideoFilm(Clip(tmp_path / "a.mp4", 0, 5, RATE)).picture(0, 4, 4)
+        VideoFilm(tmp_path / "a.mp4", 0, RATE).picture(0, 4, 4)
     (tmp_path / "a.mp4").write_bytes(b"no film" * 100)
     with pytest.raises(DataError, match=r"a\.mp4 cannot be decoded"):
-        VideoFilm(Clip(tmp_path / "a.mp4", 0, 5, RATE)).picture(0, 4, 4)
+        VideoFilm(tmp_path / "a.mp4", 0, RATE).picture(0, 4, 4)
 
 
 @pytest.mark.parametrize("size", [(80, 24), (200, 60), (40, 50), LEAST])
