@@ -8,7 +8,7 @@ RUN := .venv/bin/python
 help:
 	@echo 'make demo    the whole loop on the virtual robot; writes runs/demo/report.html (ARGS=--quick: three minutes)'
 	@echo 'make test    everything that must hold: style, types, import contracts, tests (ARGS="-k wire": some of the tests)'
-	@echo 'make torture  kill recordings and fill their disk, 220 times: nothing acknowledged may be lost (ARGS=--kills=20)'
+	@echo 'make torture kill recordings and fill their disk, 220 times: nothing acknowledged may be lost (ARGS=--kills=20)'
 	@echo 'make lint    style, types and import contracts alone'
 	@echo 'make setup   only the environment in .venv (PYTHON=/path/to/python3.12 names the interpreter)'
 	@echo 'make lock    renew requirements.lock after a change of setup.cfg'

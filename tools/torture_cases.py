@@ -123,7 +123,7 @@ class Dataset:
 
 
 def kills(child: Child, folder: Path, number: int, seed: int, theirs: int, each: int) -> Iterator[Case]:
-    """Cases of kills, spread over places, kinds of pictures and numbers of cameras; ``each``: how many for a dataset."""
+    """Cases of kills, spread over places, kinds of pictures and numbers of cameras; ``each``: how many per dataset."""
     data, reached, taken_s = None, Counter[str](), 0.0
     for index in range(number):
         rng = random.Random(f"{seed} kill {index}")
