@@ -15,7 +15,12 @@ def perform(plan: "Plan", dry_run: bool) -> int:
         return 0
     for note in plan.notes:
         print(f"note: {note}", file=sys.stderr)
-    for made in plan.carry_out():
+    from tqdm import tqdm
+
+    total = sum(len(part.episodes) for part in plan.parts)
+    with tqdm(total=total, desc="episodes", disable=None, leave=False) as bar:
+        built = plan.carry_out(lambda done, of: bar.update())
+    for made in built:
         print(f"{made.root}: {made.episodes} episodes, {made.frames} frames, checked")
         for text in made.encoded:
             print(f"note: pictures were encoded again: {text}", file=sys.stderr)

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from svm_robot.data.commit import TASK
+from svm_robot.data.commit import DIGEST, TASK, digest
 from svm_robot.data.episode_stats import QUANTILES, Stats, from_json
 from svm_robot.data.layout import Layout, Row, read_parquet
 from svm_robot.data.recovery import nested
@@ -40,7 +40,13 @@ class RowReader:
         self._lines: list[int] = []
 
     def read(self, row: Row) -> dict[str, Values]:
-        """Column -> its values in one episode; ``commit.TASK`` too where the task changes within it."""
+        """Column -> its values in one episode; ``commit.TASK`` too where the task changes within it.
+
+        Raises ``DataError`` for rows that are not what was saved, by the digest of their file where one was noted.
+        """
+        file, noted = self.layout.data_file(row), row.get(DIGEST + "data")
+        if noted and file.is_file() and digest(file) != noted:
+            raise DataError(f"{file} is not what was saved: its digest is another one; the file is damaged")
         values = self.numbers(row)
         if self.pictures:
             values |= self._pictures(row)

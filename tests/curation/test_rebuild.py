@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from lerobot_reading import write_with_lerobot
 from recordings import record_toy
@@ -140,6 +141,18 @@ def test_every_file_has_its_digest_and_one_changed_byte_stops_a_rebuild(ours: Pa
     with pytest.raises(DataError, match=r"episode 0 of new: .*file-000.mp4 is not what was saved"):
         build(open_source(root), [0], tmp_path / "again")
     assert not (tmp_path / "again").exists() and not list(tmp_path.glob(".*"))
+
+
+def test_a_number_that_changed_since_it_was_saved_stops_a_rebuild(ours: Path, tmp_path: Path) -> None:
+    root = shutil.copytree(ours, tmp_path / "demos")
+    file = root / "data/chunk-000/file-001.parquet"
+    table = pq.read_table(file)
+    place = table.schema.get_field_index(columns.CLIPPED)
+    flipped = pa.array([not value for value in table[columns.CLIPPED].to_pylist()])
+    pq.write_table(table.set_column(place, columns.CLIPPED, flipped), file)
+    with pytest.raises(DataError, match=r"episode 1 of demos: .*file-001.parquet is not what was saved"):
+        build(open_source(root), [0, 1], tmp_path / "new")
+    build(open_source(root), [0, 2], tmp_path / "new")
 
 
 @pytest.mark.parametrize("kept", [[0], [1, 3]])

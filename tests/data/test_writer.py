@@ -138,7 +138,8 @@ def save_one_latent(victim):
     victim.begin()
     for number in range(3):
         victim.add({**row(number), columns.LATENT: np.zeros(2, np.float32)}, frames(number))
-    return victim.save("reach", {"svm/episode_uid": 5, "svm/seed": 1, "svm/source": "x", "svm/recorded_outcome": "x"})
+    extras = {"svm/episode_uid": 5, "svm/seed": 1, "svm/source": "x", "svm/recorded_outcome": "failure"}
+    return victim.save("reach", extras)
 
 
 def test_files_nobody_counts_are_set_aside_not_deleted(two_episodes, tmp_path):
