@@ -43,7 +43,8 @@ def _port(info: Any, by_id: Path) -> SerialPort:
     # pyserial tells the interface too ("1-2:1.0") for the many adapters that have two; the socket is what counts
     socket = (info.location or "").partition(":")[0]
     usb = None if info.vid is None else (info.vid, info.pid)
-    name = info.product or info.description or "unknown device"
+    described = info.product or info.description
+    name = described if described and described != "n/a" else "unnamed"
     return SerialPort(info.device, name, (info.serial_number or "").strip(), socket, usb, tuple(links))
 
 

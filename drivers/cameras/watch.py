@@ -57,8 +57,10 @@ def noise_share(pictures: Sequence[ImageArray]) -> float:
 
 def blankness(picture: ImageArray) -> str:
     """Why a picture shows nothing, in words; empty when it shows something."""
-    brightness = picture.mean(axis=-1)
-    low, high = np.percentile(brightness, [1, 99])
+    thin = picture[::2, ::2].astype(np.uint16)  # this runs at every tick: sums of integers, and one sort
+    brightness = np.sort(thin[..., 0] + thin[..., 1] + thin[..., 2], axis=None) / 3
+    few = len(brightness) // 100
+    low, high = brightness[few], brightness[-1 - few]
     if high < DARK:
         return f"black (brightness {brightness.mean():.0f} of 255): is the lens covered, the light off?"
     if high - low < FLAT:
