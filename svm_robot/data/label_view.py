@@ -10,7 +10,7 @@ import numpy as np
 from svm_robot.data import columns
 from svm_robot.data.labels import Label, LabelLog, snapshot_hash, stacks
 from svm_robot.data.layout import Layout, read_layout
-from svm_robot.data.tables import Part, read_rows, to_numpy
+from svm_robot.data.tables import Part, read_rows
 from svm_robot.errors import ConfigError, DataError
 from svm_robot.rollout.episode import Outcome
 
@@ -96,16 +96,17 @@ def identities(layout: Layout) -> list[tuple[dict[str, int], int, Outcome | None
     if not names or not layout.episodes:
         return [(row, int(row["episode_index"]), None) for row in layout.episodes]
     table = read_rows(layout, ["episode_index", *names])
-    part = {name: to_numpy(table[name]) for name in ("episode_index", *names)}
-    order = np.argsort(part["episode_index"], kind="stable")
-    part = {name: values[order] for name, values in part.items()}
+    index_of = np.array(table["episode_index"].to_pylist())  # pyarrow's own way to numpy loads pandas, for a second
+    order = np.argsort(index_of, kind="stable")
+    index_of = index_of[order]
+    part = {name: np.array(table[name].to_pylist()).reshape(len(order), -1)[order] for name in names}
     found = []
     for row in layout.episodes:
         index = int(row["episode_index"])
-        first, end = np.searchsorted(part["episode_index"], [index, index + 1])
+        first, end = np.searchsorted(index_of, [index, index + 1])
         own = {name: part[name][first:end] for name in names}
         has_uid = columns.EPISODE_UID in own and end > first
-        uid = int(own[columns.EPISODE_UID].ravel()[0]) if has_uid else index
+        uid = int(own[columns.EPISODE_UID][0, 0]) if has_uid else index
         found.append((row, uid, told_by_columns(own)))
     return found
 
