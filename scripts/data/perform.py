@@ -19,7 +19,11 @@ def perform(plan: "Plan", dry_run: bool) -> int:
 
     total = sum(len(part.episodes) for part in plan.parts)
     with tqdm(total=total, desc="episodes", disable=None, leave=False) as bar:
-        built = plan.carry_out(lambda done, of: bar.update())
+
+        def tick(done: int, of: int) -> None:
+            bar.update()
+
+        built = plan.carry_out(tick)
     for made in built:
         print(f"{made.root}: {made.episodes} episodes, {made.frames} frames, checked")
         for text in made.encoded:
