@@ -5,7 +5,7 @@ import importlib
 
 from svm_robot.errors import ConfigError
 
-USAGE = "svm-robot data SUBCOMMAND DATASET ... [--option=value]"
+USAGE = "svm-robot data SUBCOMMAND DATASET ..."
 
 SUBCOMMANDS: dict[str, str] = {
     "check": "say for each episode whether it is whole",
