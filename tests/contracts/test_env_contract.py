@@ -76,6 +76,10 @@ def test_the_spec_is_constant_and_complete(env: Env) -> None:
     assert len(set(spec.joints)) == len(spec.joints) > 0
     assert all(joint.endswith(".pos") for joint in spec.joints)
     assert spec.rate_hz > 0
+    assert len(spec.units) in (0, len(spec.joints))
+    assert set(spec.units) <= {"deg", "%", "±%", ""}
+    assert set(spec.camera_identities) <= set(spec.cameras)
+    assert spec.calibration == "" or len(bytes.fromhex(spec.calibration)) == 8
     env.reset(0)
     env.observe()
     assert env.spec == spec

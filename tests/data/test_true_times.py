@@ -1,5 +1,6 @@
 """True times through the whole way: cameras of their own rates, a rig, the loop, the recorder, the dataset."""
 
+import re
 from pathlib import Path
 
 import numpy as np
@@ -288,3 +289,13 @@ def test_the_thresholds_are_those_that_were_given(tmp_path):
     strict = SlowLoop(reject=True, min_rate=0.0, max_gap=1.2)
     with pytest.raises(ConfigError):
         take(tmp_path / "e", rig, steps=9, policy=Thinks(clock, [0.05] * 999), slow_loop=strict)
+
+
+def test_no_duration_comes_from_the_wall_clock():
+    """It may be set back at any moment. Only what is dated for people (labels, provenance) asks it."""
+    house = Path(__file__).parents[2]
+    rooms = [house / "svm_robot" / room for room in ("data", "rollout", "reward", "learner", "report", "vision")]
+    files = [file for room in (*rooms, house / "drivers", house / "policies") for file in room.rglob("*.py")]
+    asking = {file.name for file in files if re.search(r"\btime\.time\b|datetime\.now", file.read_text())}
+    assert len(files) > 50
+    assert asking <= {"labels.py", "recorder.py"}

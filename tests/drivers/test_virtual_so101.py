@@ -13,7 +13,8 @@ from lerobot.robots import RobotConfig, make_robot_from_config
 
 from svm_robot.drivers.config_virtual_camera import VirtualCameraConfig
 from svm_robot.drivers.config_virtual_so101 import VirtualSO101Config
-from svm_robot.drivers.joints import JOINTS
+from svm_robot.drivers.identity import calibration_hash, camera_identities, joint_units
+from svm_robot.drivers.joints import JOINT_UNITS, JOINTS
 from svm_robot.drivers.virtual_camera import VirtualCamera
 from svm_robot.drivers.virtual_so101 import VirtualSO101
 from svm_robot.errors import ConfigError, DeviceError, StaleError
@@ -60,6 +61,12 @@ def test_connected_calibrated_and_observed(robot: VirtualSO101) -> None:
     assert seen["front"].shape == (64, 64, 3)
     with pytest.raises(ConnectionError, match="already connected"):
         robot.connect()
+
+
+def test_it_tells_the_units_and_cameras_that_lockstep_tells(robot: VirtualSO101) -> None:
+    assert joint_units(robot, JOINTS) == JOINT_UNITS
+    assert camera_identities(robot) == {"front": "virtual front", "wrist": "virtual wrist"}
+    assert calibration_hash(robot)
 
 
 def test_a_joint_goes_where_it_is_sent(robot: VirtualSO101) -> None:
