@@ -82,14 +82,22 @@ def test_all_vectors_make_the_state_unless_some_are_chosen(robomimic):
     assert "the state is made of object, robot0_gripper_qpos, robot0_joint_pos" in opened.notes
 
 
+@pytest.fixture(scope="module")
+def there_and_back(toy, tmp_path_factory):
+    """(the file, the dataset that was made from it)."""
+    folder = tmp_path_factory.mktemp("back")
+    path = exported(toy, folder / "toy.hdf5")
+    imported(path, folder / "back", ImportOptions())
+    return path, folder / "back"
+
+
 @pytest.mark.parametrize("member", ["columns", "pictures", "labels", "again"])
-def test_what_we_write_comes_back(toy, tmp_path, member):
-    path = exported(toy, tmp_path / "toy.hdf5")
-    imported(path, tmp_path / "back", ImportOptions())
-    before, after = load_dataset(toy), load_dataset(tmp_path / "back")
+def test_what_we_write_comes_back(toy, there_and_back, tmp_path, member):
+    path, back = there_and_back
+    before, after = load_dataset(toy), load_dataset(back)
     if member == "columns":
         assert (after.joints, after.rate_hz, after.robot_type) == (before.joints, before.rate_hz, before.robot_type)
-        rows = [[episode.table() for episode in open_source(root).episodes] for root in (toy, tmp_path / "back")]
+        rows = [[episode.table() for episode in open_source(root).episodes] for root in (toy, back)]
         for old, new in zip(*rows, strict=True):
             told = {columns.REWARD, columns.DONE, columns.SUCCESS}
             assert {*old} - {*new} <= told
@@ -100,19 +108,19 @@ def test_what_we_write_comes_back(toy, tmp_path, member):
             for role in mine.frames:
                 assert np.abs(mine.frames[role].astype(int) - theirs.frames[role]).max() <= LOSSLESS
     elif member == "labels":
-        views = [read_view(root) for root in (toy, tmp_path / "back")]
+        views = [read_view(root) for root in (toy, back)]
         assert [episode.kind for episode in views[0].episodes] == ["success", "failure", "unsure", "unlabelled"]
         assert views[0].snapshot == views[1].snapshot
         assert [episode.task for episode in after.episodes] == ["reach"] * 4
     else:
-        again = exported(tmp_path / "back", tmp_path / "again.hdf5")
+        again = exported(back, tmp_path / "again.hdf5")
         with h5py.File(path) as one, h5py.File(again) as two:
             np.testing.assert_array_equal(one["data/demo_1/actions"], two["data/demo_1/actions"])
             assert {*one["data/demo_1/columns"]} == {*two["data/demo_1/columns"]}
 
 
-def test_what_robomimic_looks_for(toy, tmp_path):
-    with h5py.File(exported(toy, tmp_path / "toy.hdf5")) as file:
+def test_what_robomimic_looks_for(there_and_back):
+    with h5py.File(there_and_back[0]) as file:
         data = file["data"]
         demos = [data[f"demo_{number}"] for number in range(4)]
         assert data.attrs["total"] == sum(demo.attrs["num_samples"] for demo in demos)

@@ -154,14 +154,3 @@ def test_observations_of_several_shapes(tmp_path):
     assert chosen.source.info["features"][columns.STATE]["shape"] == [1]
     with pytest.raises(ConfigError, match=r"no observation nose; its vectors are: state"):
         open_recording(path, "auto", ImportOptions(rate_hz=10, task="t", state=("nose",)))
-
-
-def test_lerobot_opens_it(tmp_path):
-    from lerobot.datasets import LeRobotDataset
-
-    imported(write_pickle(tmp_path / "a.pkl", transitions("sf")), tmp_path / "d")
-    theirs = LeRobotDataset("local/x", root=tmp_path / "d", video_backend="pyav")
-    assert len(theirs) == 8
-    assert float(theirs[3]["next.reward"]) == 1
-    shown = theirs[6]["observation.images.wrist_1"].numpy().transpose(1, 2, 0) * 255
-    np.testing.assert_array_equal(shown.round(), load_dataset(tmp_path / "d").episodes[1].frames["wrist_1"][2])

@@ -167,30 +167,14 @@ def test_a_missing_extra_is_one_line(tmp_path, capsys, monkeypatch, toy):
         assert (code, err) == (2, "svm-robot data: needs h5py: pip install 'svm-robot[hdf5]'\n")
 
 
-def test_labels_where_lerobot_looks(toy, tmp_path, capsys):
-    from lerobot.datasets import LeRobotDataset
-
+def test_an_export_for_lerobot(toy, tmp_path, capsys):
     before = tree(toy)
     code, out, _ = run(capsys, "data", "export", toy, "--to=lerobot", f"--out={tmp_path / 'new'}")
     assert code == 0
     assert "3 episodes (1 success, 2 failure) as lerobot" in out
     assert tree(toy) == before
     assert run(capsys, "data", "check", tmp_path / "new")[0] == 0
-    theirs = LeRobotDataset("local/x", root=tmp_path / "new", video_backend="pyav")
-    last = [row["dataset_to_index"] - 1 for row in theirs.meta.episodes]
-    ends = [theirs[position] for position in last]
-    assert [bool(item["next.success"]) for item in ends] == [True, False, False]
-    assert [float(item["next.reward"]) for item in ends] == [1, 0, 0]
-    assert all(bool(item["next.done"]) for item in ends)
-    good = LeRobotDataset(
-        "local/x",
-        root=tmp_path / "new",
-        episode_filter=lambda row: row["svm/outcome"] == "success",
-        video_backend="pyav",
-    )
-    assert good.num_episodes == 1
     assert read_view(tmp_path / "new").snapshot == read_view(toy).snapshot
-    assert len(LabelLog(tmp_path / "new").entries()) == 4  # the history comes along
 
 
 def test_tables_that_can_be_edited_and_imported_again(toy, tmp_path, capsys):
