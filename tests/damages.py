@@ -73,7 +73,9 @@ def nan_at(frame: int, dim: int) -> Callable[[list], list]:
     return change
 
 
-def encode_again(path: Path, keep: Callable[[int], bool], rate_hz: int = 10, size: tuple[int, int] | None = None) -> None:
+def encode_again(
+    path: Path, keep: Callable[[int], bool], rate_hz: int = 10, size: tuple[int, int] | None = None
+) -> None:
     """Write a video anew with only some of its frames, one after the other."""
     with av.open(str(path)) as container:
         frames = [frame.to_ndarray(format="rgb24") for frame in container.decode(video=0)]
@@ -188,7 +190,9 @@ DAMAGES = [
         lambda root: rewrite(last(data_files)(root), with_column("action", nan_at(1, 1))),
         "it does not look at values",
     ),
-    Damage("column gone", lambda root: rewrite(last(data_files)(root), lambda t: t.drop(["action"])), "it fills in None"),
+    Damage(
+        "column gone", lambda root: rewrite(last(data_files)(root), lambda t: t.drop(["action"])), "it fills in None"
+    ),
     Damage("column more", lambda root: rewrite(last(data_files)(root), lambda t: t.append_column("x", t["index"]))),
     Damage(
         "index jumps",
@@ -200,7 +204,9 @@ DAMAGES = [
         lambda root: rewrite(last(data_files)(root), with_column("task_index", lambda v: [5 for _ in v])),
     ),
     Damage("rows of nobody", lambda root: add_rows_of_nobody(root), only=("video", "image"), harmless=True),
-    Damage("file of nobody", lambda root: copy_over(data_files(root)[-1], next_to(data_files(root)[-1])), harmless=True),
+    Damage(
+        "file of nobody", lambda root: copy_over(data_files(root)[-1], next_to(data_files(root)[-1])), harmless=True
+    ),
     Damage("torn file of nobody", lambda root: next_to(data_files(root)[-1]).write_bytes(b"PAR1torn")),
     Damage("staging left behind", lambda root: copy_over(root / INFO, root / ".recording/x.mp4"), harmless=True),
     Damage("torn label", lambda root: (root / "labels.jsonl").open("a").write('{"epi'), harmless=True),

@@ -50,7 +50,8 @@ def read_without_footer(path: Path, schema: pa.Schema, widths: Sequence[int]) ->
     Raises ``DataError`` when there are none, or the pages do not fit the schema.
     """
     data = path.read_bytes()
-    groups = row_groups(pages_of(data), widths)
+    pages = pages_of(data)
+    groups = row_groups(pages, widths, single=False) or row_groups(pages, widths, single=True)
     if not groups:
         raise DataError(f"{path.name} holds no whole group of rows")
     rows = [chunks[0].values // widths[0] for chunks in groups]
@@ -82,15 +83,19 @@ def pages_of(data: bytes) -> list[Page]:
     return pages
 
 
-def row_groups(pages: Sequence[Page], widths: Sequence[int]) -> list[list[Chunk]]:
-    """Whole row groups: one chunk for each leaf column, all of the same number of rows."""
+def row_groups(pages: Sequence[Page], widths: Sequence[int], single: bool) -> list[list[Chunk]]:
+    """Whole row groups: one chunk for each leaf column, all of the same number of rows.
+
+    How many rows a group has, its first column tells: by all data pages before the next dictionary or, ``single``,
+    by its first data page alone, where the writer made no dictionaries.
+    """
     groups: list[list[Chunk]] = []
     at = 0
     while at < len(pages):
         chunks: list[Chunk] = []
         rows = 0
         for width in widths:
-            chunk = next_chunk(pages, at, rows * width)
+            chunk = next_chunk(pages, at, rows * width or (1 if single else 0))
             if not chunk.pages or chunk.values % width or (rows and chunk.values != rows * width):
                 return groups
             rows = rows or chunk.values // width
@@ -101,7 +106,7 @@ def row_groups(pages: Sequence[Page], widths: Sequence[int]) -> list[list[Chunk]
 
 
 def next_chunk(pages: Sequence[Page], at: int, wanted: int) -> Chunk:
-    """The pages of one column. ``wanted`` values; 0: unknown yet, all data pages up to the next dictionary."""
+    """The pages of one column, until it has the ``wanted`` values; 0: all data pages before the next dictionary."""
     taken: list[Page] = []
     held = 0
     for page in pages[at:]:

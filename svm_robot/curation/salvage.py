@@ -22,6 +22,7 @@ from svm_robot.curation.check_meta import Meta
 from svm_robot.curation.footer import read_without_footer
 from svm_robot.curation.reading import read_table
 from svm_robot.curation.values import arrow_type
+from svm_robot.data.commit import DIGEST
 from svm_robot.data.files import publish_json
 from svm_robot.data.layout import EPISODES, INFO, TASKS, Row
 from svm_robot.errors import DataError
@@ -39,6 +40,8 @@ class Found:
     begin: int
     """Index of its first row."""
     tasks: list[str]
+    whole: bool
+    """False when the file had no footer: written anew, it has another digest than was noted."""
 
 
 def is_worth_trying(meta: Meta) -> bool:
@@ -88,11 +91,12 @@ def lay_out_rows(meta: Meta, folder: Path) -> dict[int, Found]:
         name = file.relative_to(meta.root)
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         try:
-            if is_readable(file):
+            whole = is_readable(file)
+            if whole:
                 (folder / name).symlink_to(file.resolve())
             else:
                 pq.write_table(read_without_footer(file, *schema_of(meta)), folder / name)
-            episodes = episodes_in(meta, folder / name, name)
+            episodes = episodes_in(meta, folder / name, name, whole)
         except (DataError, pa.ArrowException, OSError, KeyError):
             continue
         twice |= found.keys() & episodes.keys()
@@ -118,7 +122,7 @@ def schema_of(meta: Meta) -> tuple[pa.Schema, list[int]]:
     return pa.schema(fields), widths
 
 
-def episodes_in(meta: Meta, file: Path, name: Path) -> dict[int, Found]:
+def episodes_in(meta: Meta, file: Path, name: Path, whole: bool) -> dict[int, Found]:
     """The episodes of one data file."""
     table = read_table(file, ["episode_index", "index", "task_index"])
     places: dict[int, list[int]] = {}
@@ -131,6 +135,7 @@ def episodes_in(meta: Meta, file: Path, name: Path) -> dict[int, Found]:
             len(rows),
             begins[rows[0]],
             [meta.tasks[number] for number in dict.fromkeys(tasks[row] for row in rows) if number < len(meta.tasks)],
+            whole,
         )
         for index, rows in places.items()
     }
@@ -143,7 +148,7 @@ def rows_of(meta: Meta, found: Mapping[int, Found]) -> dict[int, Row]:
     for index, episode in found.items():
         known = meta.rows.get(index)
         if known is not None:
-            rows[index] = known
+            rows[index] = known if episode.whole else {**known, f"{DIGEST}data": ""}
         elif all(index in places for places in clips.values()):
             row: Row = {"episode_index": index, "tasks": episode.tasks, "length": episode.length}
             row |= {f"data/{name}": number for name, number in numbers_in(episode.file).items()}
