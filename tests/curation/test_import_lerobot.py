@@ -227,6 +227,36 @@ def test_a_torn_line_of_metadata_is_named(copy):
     assert "episodes.jsonl, line 4 is damaged" in refusal(copy)
 
 
+@pytest.mark.parametrize(
+    ("file", "text"),
+    [
+        ("meta/tasks.jsonl", '{"task": "stack"}\n'),
+        ("meta/tasks.jsonl", '{"task_index": "x", "task": "stack"}\n'),
+        ("meta/episodes.jsonl", '{"tasks": ["stack"], "length": 5}\n'),
+        ("meta/episodes.jsonl", '["stack"]\n'),
+        ("meta/info.json", "[1, 2]"),
+        (
+            "meta/info.json",
+            '{"codebase_version": "v2.1", "fps": 10, "features": 3, "data_path": "", "total_episodes": 1}',
+        ),
+    ],
+)
+def test_metadata_of_an_unknown_shape_is_one_line(copy, file, text):
+    (copy / file).write_text(text)
+    assert "\n" not in refusal(copy)
+
+
+@pytest.mark.parametrize("change", [{"shape": None}, {"shape": "wide"}, {"dtype": "float33"}, {"shape": [[2]]}])
+@pytest.mark.parametrize("key", ["action", CAMERA])
+def test_a_feature_of_an_unknown_shape_is_one_line(copy, key, change):
+    if key == CAMERA and "dtype" in change:
+        change = {"dtype": 3}
+    table = features()
+    table[key] |= change
+    edit_info(copy, features=table)
+    assert "\n" not in refusal(copy)
+
+
 def test_git_lfs_pointers_are_recognised_wherever_they_lie(v2, tmp_path):
     for number, name in enumerate(
         (

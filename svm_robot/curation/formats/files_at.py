@@ -76,10 +76,10 @@ class Finder:
         self.root, self.template = root, template
         self.elsewhere: list[Path] = []
         """Files that the template did not lead to."""
-        self._by_name: dict[tuple[str, str], list[Path]] = {}
+        self._by_name: dict[str, list[Path]] = {}
         for path in sorted((root / folder).rglob("*")):
             if path.is_file():
-                self._by_name.setdefault((path.parent.name, path.name), []).append(path)
+                self._by_name.setdefault(path.name, []).append(path)
 
     def find(self, parent: str, **values: Any) -> Path | None:
         """The file, or None. ``parent``: the name of its folder, any when empty."""
@@ -91,12 +91,7 @@ class Finder:
             ) from error
         if path.is_file():
             return path
-        candidates = [
-            found
-            for (folder, name), paths in self._by_name.items()
-            if name == path.name and parent in ("", folder)
-            for found in paths
-        ]
+        candidates = [found for found in self._by_name.get(path.name, []) if parent in ("", found.parent.name)]
         if len(candidates) != 1:
             return None
         self.elsewhere.append(candidates[0])

@@ -13,7 +13,7 @@ from svm_robot.curation.source import open_source
 from svm_robot.data import columns
 from svm_robot.data.layout import INFO
 from svm_robot.data.schema import whole_rate
-from svm_robot.errors import DataError
+from svm_robot.errors import DataError, SvmRobotError
 
 FORMATS = ("lerobot", "hdf5", "hilserl")
 HDF5 = (".hdf5", ".h5", ".hdf")
@@ -74,11 +74,16 @@ def open_lerobot(root: Path, options: ImportOptions) -> Opened:
         raise DataError(f"{root / INFO} lacks {', '.join(lacking)}; every LeRobot dataset has them")
     robot_type = options.robot_type or info.get("robot_type")
     header = Header(root, f"LeRobot {version}", rate_of(info), robot_type, options.time)
-    if version in lerobot_v2.VERSIONS:
-        return lerobot_v2.open_v2(header, info, options)
-    if columns.EPISODE_UID in info["features"]:
-        return open_ours(header, options)
-    return lerobot_v3.open_v3(header, info, options)
+    try:
+        if version in lerobot_v2.VERSIONS:
+            return lerobot_v2.open_v2(header, info, options)
+        if columns.EPISODE_UID in info["features"]:
+            return open_ours(header, options)
+        return lerobot_v3.open_v3(header, info, options)
+    except (KeyError, TypeError, AttributeError, ValueError) as error:  # whatever a stranger's metadata may hold
+        if isinstance(error, SvmRobotError):
+            raise
+        raise DataError(f"the metadata of {root} cannot be read ({type(error).__name__}: {error})") from error
 
 
 def open_ours(header: Header, options: ImportOptions) -> Opened:
