@@ -33,6 +33,7 @@ FEETECH = Family(
     fault_bits={1: "voltage", 2: "angle sensor", 4: "overheat", 8: "overcurrent", 32: "overload"},
     alert=None,
     fault_address=65,
+    keeps_limits=True,
     refusals={},
 )
 
@@ -51,6 +52,7 @@ DYNAMIXEL = Family(
     fault_bits={1: "voltage", 4: "overheat", 8: "encoder", 16: "electrical shock", 32: "overload"},
     alert=0x80,
     fault_address=70,
+    keeps_limits=False,
     refusals={
         1: "it failed",
         2: "it does not know the instruction",

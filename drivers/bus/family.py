@@ -38,6 +38,8 @@ class Family:
     alert: int | None
     """None: the error byte holds the fault bits. Otherwise the bit of it that says: read them at ``fault_address``."""
     fault_address: int
+    keeps_limits: bool
+    """True: a goal beyond the position limits is gone to as far as they allow."""
     refusals: Mapping[int, str]
     """Error numbers (the error byte without the alert) that say a request was refused -> why."""
 

@@ -32,13 +32,18 @@ class LimpWatch:
         self._next = (self._next + 1) % len(self.motor_ids)
         return self.motor_ids[self._next]
 
-    def judge(self, motor_id: int, block: bytes) -> str | None:
-        """Why this motor, whose torque was switched on, is limp; None: it is not, or nobody can tell yet."""
+    def judge(self, motor_id: int, block: bytes, reach: tuple[int, int] | None) -> str | None:
+        """Why this motor, whose torque was switched on, is limp; None: it is not, or nobody can tell yet.
+
+        ``reach``: between which positions [counts] it will go for a goal; None: it was given no goal position (wheels).
+        """
         if block[0] == 0:
             return "its torque is off although it was switched on"
+        if reach is None:
+            return None
         effort = self.effort
         position = effort.decode["position"](effort.word(block, effort.position))
-        goal = effort.decode["position"](effort.word(block, effort.goal))
+        goal = min(max(effort.decode["position"](effort.word(block, effort.goal)), reach[0]), reach[1])
         load = effort.decode["load"](effort.word(block, effort.load))
         before, times = self._idle.pop(motor_id, (position, 0))
         if abs(goal - position) <= FAR or abs(load) > effort.idle or abs(position - before) > STILL:

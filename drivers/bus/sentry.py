@@ -1,6 +1,6 @@
 """Watches what motors say of themselves: fault bits in their replies, and torque that is gone."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from svm_robot.drivers.bus.config import BusConfig
 from svm_robot.drivers.bus.counters import Counters
@@ -46,12 +46,12 @@ class Sentry:
         self.limp.forget(motor_id)
         (self.ledger.driven.add if on else self.ledger.driven.discard)(motor_id)
 
-    def watch(self, exchange: Exchange) -> None:
-        """One motor, now and then: does it still hold what it was told to?"""
+    def watch(self, exchange: Exchange, reach: Callable[[int], tuple[int, int] | None]) -> None:
+        """One motor, now and then: does it still hold what it was told to? ``reach``: see ``LimpWatch.judge``."""
         motor_id = self.limp.due(exchange.clock.now_s())
         if motor_id is None or motor_id not in self.ledger.driven or motor_id in self.ledger.faults:
             return
         effort = self.family.effort
         reply = exchange.read(motor_id, effort.address, effort.length, 1, self.reply_s)
-        if reply is not None and (reason := self.limp.judge(motor_id, reply.data)):
+        if reply is not None and (reason := self.limp.judge(motor_id, reply.data, reach(motor_id))):
             self.ledger.note(Fault(motor_id, ("limp",), reason))

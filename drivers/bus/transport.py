@@ -19,6 +19,7 @@ from svm_robot.errors import DeviceError
 
 NO_REPLY = -1
 """What LeRobot's callers compare with success."""
+EVERYWHERE = (-(1 << 31), (1 << 31) - 1)
 
 
 class SteadyTransport:
@@ -34,6 +35,7 @@ class SteadyTransport:
     models: list[str]
     port_handler: Any
     model_ctrl_table: dict[str, dict[str, tuple[int, int]]]
+    calibration: dict[str, Any]
     _comm_success: int
 
     def _prepare(self, config: BusConfig, clock: Clock) -> None:
@@ -44,6 +46,9 @@ class SteadyTransport:
         """Motor id -> what went wrong with it; 0: what no motor can be blamed for."""
         table = self.model_ctrl_table[self.models[0]] if self.models else {}
         self._torque = table.get("Torque_Enable", (-1, 1))[0]
+        self._goal = table.get("Goal_Position", (-1, 0))[0]
+        self._aimed: set[int] = set()
+        """Motors that were given a goal position since they were connected."""
         self._motion = frozenset(place[0] for name, place in table.items() if name.startswith("Goal_"))
         self._budget = Budget(config.retries, config.deadline_s)
         register = table.get("Present_Position", (-1, 0))
@@ -189,8 +194,10 @@ class SteadyTransport:
         try:
             if rows:
                 self.exchange.group_write(addr, rows)
+            if addr == self._goal:
+                self._aimed.update(rows)
             if moves:
-                self.sentry.watch(self.exchange)
+                self.sentry.watch(self.exchange, self._reach)
         except LineGone as error:
             raise self.wording.lost_line(error, ids_values) from error
         if moves:
@@ -208,6 +215,13 @@ class SteadyTransport:
             if reply is None or self.family.alert is None or reply.error & ~self.family.alert != CRC_REFUSED:
                 break
         return reply
+
+    def _reach(self, motor_id: int) -> tuple[int, int] | None:
+        """Between which positions a motor goes for its goal; None where it was given none."""
+        ends = self.calibration.get(self.names[motor_id]) if self.family.keeps_limits else None
+        if motor_id not in self._aimed:
+            return None
+        return (ends.range_min, ends.range_max) if ends is not None else EVERYWHERE
 
     def _tell_faults(self) -> None:
         if untold := self.sentry.ledger.untold():

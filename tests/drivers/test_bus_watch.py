@@ -19,6 +19,7 @@ from svm_robot.drivers.bus.port import close_port, open_port
 from svm_robot.drivers.bus.steady import SteadyFeetechBus
 from svm_robot.errors import DeviceError
 
+REACH = (0, 4095)
 HOLD = """
 import fcntl, sys
 port = open(sys.argv[1], "rb")
@@ -72,11 +73,11 @@ def block(family: str, torque: int = 1, goal: int = 2000, position: int = 2000, 
 @pytest.mark.parametrize("family", ["feetech", "dynamixel"])
 def test_a_limp_motor(family: str) -> None:
     watch = LimpWatch((FEETECH if family == "feetech" else DYNAMIXEL).effort, (1, 2), 1.0)
-    assert watch.judge(1, block(family)) is None
-    assert "torque is off" in str(watch.judge(1, block(family, torque=0)))
+    assert watch.judge(1, block(family), REACH) is None
+    assert "torque is off" in str(watch.judge(1, block(family, torque=0), None))
     idle = block(family, goal=2000 + FAR + 1)
-    assert [watch.judge(1, idle) for _ in range(CHECKS - 1)] == [None] * (CHECKS - 1)
-    assert "58 counts from its goal" in str(watch.judge(1, idle))
+    assert [watch.judge(1, idle, REACH) for _ in range(CHECKS - 1)] == [None] * (CHECKS - 1)
+    assert "58 counts from its goal" in str(watch.judge(1, idle, REACH))
 
 
 def test_a_motor_that_works_or_moves_or_is_there_is_not_limp() -> None:
@@ -87,18 +88,26 @@ def test_a_motor_that_works_or_moves_or_is_there_is_not_limp() -> None:
         block("feetech", goal=2000 + FAR),
     ):
         for _ in range(2 * CHECKS):
-            assert watch.judge(1, honest) is None
+            assert watch.judge(1, honest, REACH) is None
     for moment in range(2 * CHECKS):
-        assert watch.judge(1, block("feetech", goal=3000, position=2000 + 10 * moment)) is None
+        assert watch.judge(1, block("feetech", goal=3000, position=2000 + 10 * moment), REACH) is None
+
+
+def test_only_a_goal_that_it_would_go_to_counts() -> None:
+    watch = LimpWatch(FEETECH.effort, (1,), 1.0)
+    idle = block("feetech", goal=3000)
+    for reach in (None, (1000, 2010)):  # a wheel; a joint at the end of its range
+        for _ in range(2 * CHECKS):
+            assert watch.judge(1, idle, reach) is None
 
 
 def test_switching_forgets_what_a_motor_did() -> None:
     watch = LimpWatch(FEETECH.effort, (1,), 1.0)
     idle = block("feetech", goal=3000)
     for _ in range(CHECKS - 1):
-        watch.judge(1, idle)
+        watch.judge(1, idle, REACH)
     watch.forget(1)
-    assert watch.judge(1, idle) is None
+    assert watch.judge(1, idle, REACH) is None
 
 
 def test_each_motor_has_its_turn() -> None:
