@@ -113,10 +113,10 @@ class RowReader:
         """Statistics of the camera columns, as far as the episode's metadata has them whole."""
         file, features = self.layout.episodes_file(row), self.layout.info["features"]
         if file != self._about:
-            names = read_parquet(file, [])[1].names
+            lines, schema = read_parquet(file, ["episode_index"])
             cameras = tuple(f"stats/{key}/" for key, feature in features.items() if feature["dtype"] in CAMERAS)
-            self._described = read_parquet(file, [name for name in names if name.startswith(cameras)])[0]
-            self._about, self._lines = file, read_parquet(file, ["episode_index"])[0]["episode_index"].to_pylist()
+            self._described = read_parquet(file, [name for name in schema.names if name.startswith(cameras)])[0]
+            self._about, self._lines = file, lines["episode_index"].to_pylist()
         line = self._lines.index(row["episode_index"])
         known = from_json(nested(self._described.slice(line, 1).to_pylist()[0]))
         return {
