@@ -46,10 +46,10 @@ def test_what_is_lost_is_noticed(tmp_path: Path) -> None:
         "if sys.argv[0].endswith('torture_child.py'):\n"
         "    from svm_robot.data.commit import Commit\n"
         "    real = Commit.save\n"
-        "    def save(self, table, videos, task, extras, stats):\n"
+        "    def save(self, table, videos, *more):\n"
         "        row = {name: values.copy() for name, values in table.items()}\n"
         "        row['observation.state'][2] += 1\n"
-        "        return real(self, row, videos, task, extras, stats)\n"
+        "        return real(self, row, videos, *more)\n"
         "    Commit.save = save\n"
     )
     done = subprocess.run(

@@ -4,7 +4,6 @@ The order is the safety: videos, rows, the episode's metadata, tasks, statistics
 counts the episodes. Until that file is replaced, nothing of the new episode exists for a reader.
 """
 
-import hashlib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -16,7 +15,7 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from svm_robot.data.episode_stats import Stats, column_stats, merge, to_json
-from svm_robot.data.files import publish, publish_json
+from svm_robot.data.files import file_digest, publish, publish_json
 from svm_robot.data.layout import DATA, EPISODES, INFO, STATS, TASKS, VIDEO, Row, name_of
 from svm_robot.data.recovery import STAGING
 from svm_robot.data.stills import check_written
@@ -31,6 +30,9 @@ PICTURES_IN_GROUP = 32
 
 DIGEST = "svm/sha256/"
 """Prefix of entries in the episode's metadata; ``data`` or the name of a camera's column follows."""
+
+digest = file_digest
+"""What these entries hold."""
 
 TASK = "task"
 """Optional entry of a table: the sentence of each row, where an episode has more than one."""
@@ -71,12 +73,13 @@ class Commit:
         task: str,
         extras: Extras,
         picture_stats: Mapping[str, Stats],
+        digests: Mapping[str, str] | None = None,
     ) -> int:
         """Publish one episode; it counts, and is on disk, when this returns its index.
 
         ``table``: column -> (T,) or (T, ...) numbers or an Arrow array of T, without the bookkeeping columns.
         ``videos``: column -> complete file, which is moved. ``picture_stats``: statistics of camera columns.
-        ``extras`` go into the episode's metadata.
+        ``extras`` go into the episode's metadata. ``digests``: SHA-256 of videos, where it is known already.
         """
         index, start = self.episodes, int(self.info["total_frames"])
         length = length_of(table)
@@ -87,7 +90,7 @@ class Commit:
         stats = self._stats(rows) | dict(picture_stats)
         row: Row = {"episode_index": index, "tasks": list(dict.fromkeys(sentences)), "length": length}
         row |= self._places(length, start, videos) | dict(extras)
-        row |= self._stage(rows, videos)
+        row |= self._stage(rows, videos, digests or {})
         row = row if self.last is None else like(self.last, row)
         merged = merge(self.stats, stats)
         try:
@@ -156,7 +159,7 @@ class Commit:
         number = self.last[f"{prefix}/chunk_index"] * size + self.last[f"{prefix}/file_index"] + 1
         return {f"{prefix}/chunk_index": number // size, f"{prefix}/file_index": number % size}
 
-    def _stage(self, rows: Rows, videos: Mapping[str, Path]) -> Row:
+    def _stage(self, rows: Rows, videos: Mapping[str, Path], known: Mapping[str, str]) -> Row:
         """Write the data file aside; the digests of it and of the videos."""
         staged = self.root / STAGING / "data.parquet"
         staged.parent.mkdir(exist_ok=True)
@@ -164,7 +167,8 @@ class Commit:
         written = pa.table(arrays)
         pq.write_table(written, staged, **settings(written))
         check_written(staged, written)
-        return {DIGEST + name: digest(path) for name, path in {"data": staged, **videos}.items()}
+        files = {"data": staged, **videos}
+        return {DIGEST + name: known.get(name) or file_digest(path) for name, path in files.items()}
 
     def _publish(self, row: Row, stats: Mapping[str, Stats], videos: Mapping[str, Path]) -> None:
         """Give the episode's files their names; they do not count before ``meta/info.json`` says so."""
@@ -216,12 +220,6 @@ def like(last: Row, row: Row) -> Row:
     LeRobot reads all metadata files as one table and refuses a later file with more columns than the first.
     """
     return {key: value for key, value in row.items() if not key.startswith("svm/") or key in last}
-
-
-def digest(path: Path) -> str:
-    """SHA-256 of a file, 64 hexadecimal digits."""
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def flat(stats: Mapping[str, Stats]) -> list[tuple[str, str, NDArray[Any]]]:

@@ -9,7 +9,7 @@ from typing import Any, Literal
 import av
 import numpy as np
 
-from svm_robot.data.files import sync
+from svm_robot.data.files import file_digest, sync
 from svm_robot.data.proof import PROVABLE, LiveProof
 from svm_robot.data.video import SMALL, check_frames
 from svm_robot.data.worker import FrameWorker
@@ -95,6 +95,8 @@ class VideoEncoder(FrameWorker):
         super().__init__(path, waiting)
         self.size, self.rate_hz, self.encoding = size, rate_hz, encoding
         self._proof: LiveProof | None = None
+        self.digest: str | None = None
+        """SHA-256 of the proven file, 64 hexadecimal digits; after ``finish``."""
         self._unsynced = 0
 
     def _keep(self) -> None:
@@ -131,6 +133,8 @@ class VideoEncoder(FrameWorker):
     def _prove(self) -> None:
         sync(self.path)
         if self._proof is None:
-            return check_frames(self.path, self.stats.frames, self.rate_hz)
-        self._proof.end()
-        return self._proof.check(self.path)
+            check_frames(self.path, self.stats.frames, self.rate_hz)
+        else:
+            self._proof.end()
+            self._proof.check(self.path)
+        self.digest = file_digest(self.path)

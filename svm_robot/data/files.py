@@ -1,5 +1,6 @@
 """Write whole, then publish: a file is complete and on disk before it gets its name."""
 
+import hashlib
 import json
 import os
 import shutil
@@ -18,6 +19,12 @@ def sync(path: Path) -> None:
         os.fsync(handle)
     finally:
         os.close(handle)
+
+
+def file_digest(path: Path) -> str:
+    """SHA-256 of a file, 64 hexadecimal digits."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def publish(staged: Path, path: Path, durable: bool = True) -> None:

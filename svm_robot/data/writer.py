@@ -120,9 +120,11 @@ class EpisodeWriter:
         try:
             encoders = {columns.IMAGES + role: encoder for role, encoder in self._encoders.items()}
             stats = {key: encoder.finish(len(self._rows)) for key, encoder in encoders.items()}
-            videos = {key: encoder.path for key, encoder in encoders.items() if isinstance(encoder, VideoEncoder)}
+            films = {key: encoder for key, encoder in encoders.items() if isinstance(encoder, VideoEncoder)}
+            videos = {key: encoder.path for key, encoder in films.items()}
+            digests = {key: encoder.digest for key, encoder in films.items() if encoder.digest}
             size = sum(encoder.path.stat().st_size for encoder in encoders.values())
-            index = self._opened().save(self._table(), videos, task, extras, stats)
+            index = self._opened().save(self._table(), videos, task, extras, stats, digests)
             self.guard.learn(size, len(self._rows))
             return index
         except DataError:

@@ -89,7 +89,7 @@ def test_a_blank_picture_is_noticed(encoding):
         av.VideoFrame.from_ndarray(frame, format="rgb24").reformat(format="yuv444p")
         for frame in (noise(14), np.zeros((48, 64, 3), np.uint8))
     )
-    proofs = [proof.planes(picture, encoding.lossless(48, 64)) for picture in (shown, blank)]
+    proofs = [proof.seen(picture, encoding.lossless(48, 64)) for picture in (shown, blank)]
     assert proof.alike(proofs[0], proofs[0], encoding.lossless(48, 64))
     assert not proof.alike(*proofs, encoding.lossless(48, 64))
 
