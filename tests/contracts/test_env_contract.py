@@ -1,20 +1,29 @@
 """What every ``Env`` must do, whoever implements it. A new environment is one more row of ``ENVS``."""
 
+import importlib.util
+import json
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 
+import bus_toys
 import numpy as np
 import pytest
 import toys
+from lerobot.robots.koch_follower import KochFollower, KochFollowerConfig
 
+from svm_robot.drivers.bus.attach import attach
+from svm_robot.drivers.bus.config import BusConfig
 from svm_robot.drivers.clock import MonotonicClock
 from svm_robot.drivers.config_virtual_so101 import VirtualSO101Config
+from svm_robot.drivers.connect import connect
 from svm_robot.drivers.limits import joint_limits
 from svm_robot.drivers.rig_env import RigEnv
 from svm_robot.drivers.safety import SafetyConfig
 from svm_robot.drivers.virtual.disturbance import Disturbance
 from svm_robot.drivers.virtual.lockstep import LockstepEnv
+from svm_robot.drivers.virtual.wire import Wire
 from svm_robot.drivers.virtual.world import World
 from svm_robot.drivers.virtual_so101 import VirtualSO101
 from svm_robot.errors import UnsafeActionError
@@ -31,11 +40,14 @@ class Row:
     """The same seed gives the same start (False for the real world)."""
     time_tolerance_s: float = 1e-9
     """How far a tick may lie from its time."""
+    needs: str = "lerobot"
+    """A library without which the row is skipped."""
 
 
-def wire(folder: Path) -> RigEnv:
+def wire(folder: Path, bus: BusConfig) -> RigEnv:
     """LeRobot's driver on the virtual robot's serial port, in real time; a busy machine may be late."""
     robot = VirtualSO101(VirtualSO101Config(calibration_dir=folder))
+    attach(robot, bus)
     robot.connect()
     return RigEnv(
         robot,
@@ -48,18 +60,48 @@ def wire(folder: Path) -> RigEnv:
     )
 
 
+class KochEnv(RigEnv):
+    """LeRobot's Koch driver, over our bus, on emulated Dynamixel servos, which it closes too."""
+
+    def __init__(self, folder: Path) -> None:
+        self.wire = Wire(bus_toys.koch_chain())
+        self.wire.open()
+        rows = {motor: asdict(row) for motor, row in bus_toys.koch_arm()[1].items()}
+        (folder / "koch.json").write_text(json.dumps(rows))
+        robot = KochFollower(KochFollowerConfig(port=self.wire.port, id="koch", calibration_dir=folder))
+        attach(robot, bus_toys.PATIENT)
+        connect(robot, "robot")
+        super().__init__(
+            robot,
+            rate_hz=10.0,
+            clock=MonotonicClock(),
+            safety=SafetyConfig(),
+            limits=joint_limits(robot),
+            max_frame_age_s=5.0,
+        )
+
+    def close(self) -> None:
+        super().close()
+        self.wire.close()
+
+
 DISTURBED = Disturbance(slip=1.0, delay_s=0.05, joint_noise_deg=0.2, pixel_noise=2.0, backlash_deg=0.5)
 ENVS: dict[str, Row] = {
     "toy": Row(lambda _: toys.ToyEnv()),
     "lockstep": Row(lambda _: LockstepEnv(World())),
-    "wire": Row(wire, repeats=False, time_tolerance_s=0.08),
+    "wire, LeRobot's bus": Row(partial(wire, bus=BusConfig(plain=True)), repeats=False, time_tolerance_s=0.08),
+    "wire, our bus": Row(partial(wire, bus=bus_toys.PATIENT), repeats=False, time_tolerance_s=0.08),
+    "Dynamixel wire": Row(KochEnv, repeats=False, time_tolerance_s=0.08, needs="dynamixel_sdk"),
     "lockstep, 30 Hz, two cubes, disturbed": Row(lambda _: LockstepEnv(World("two", DISTURBED), rate_hz=30.0)),
 }
 
 
 @pytest.fixture(params=list(ENVS), scope="module")
 def row(request: pytest.FixtureRequest) -> Row:
-    return ENVS[request.param]
+    found = ENVS[request.param]
+    if importlib.util.find_spec(found.needs) is None:
+        pytest.skip(f"{found.needs} is not installed")
+    return found
 
 
 @pytest.fixture(scope="module")
