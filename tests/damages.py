@@ -27,6 +27,11 @@ def video_files(root: Path) -> list[Path]:
     return sorted(root.glob("videos/*/*/*.mp4"))
 
 
+def append_text(path: Path, text: str) -> None:
+    with path.open("a") as file:
+        file.write(text)
+
+
 def edit_info(root: Path, **changes: object) -> None:
     path = root / INFO
     path.write_text(json.dumps({**json.loads(path.read_text()), **changes}))
@@ -209,7 +214,7 @@ DAMAGES = [
     ),
     Damage("torn file of nobody", lambda root: next_to(data_files(root)[-1]).write_bytes(b"PAR1torn")),
     Damage("staging left behind", lambda root: copy_over(root / INFO, root / ".recording/x.mp4"), harmless=True),
-    Damage("torn label", lambda root: (root / "labels.jsonl").open("a").write('{"epi'), harmless=True),
+    Damage("torn label", lambda root: append_text(root / "labels.jsonl", '{"epi'), harmless=True),
     Damage("label is nonsense", lambda root: (root / "labels.jsonl").write_text("good\n"), "labels are our own"),
     # pictures
     Damage("video missing", lambda root: last(video_files)(root).unlink(), only=VIDEOS),

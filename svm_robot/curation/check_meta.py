@@ -79,7 +79,8 @@ def read_info(root: Path, ledger: Ledger) -> dict[str, Any] | None:
     try:
         info = json.loads(path.read_text(encoding="utf-8"))
     except (ValueError, OSError, RecursionError) as error:
-        ledger.wrong("format", f"{INFO} cannot be read: {say(path, error)}; put a copy of it in its place")
+        remedy = "" if isinstance(error, PermissionError) else "; put a copy of it in its place"
+        ledger.wrong("format", f"{INFO} cannot be read: {say(path, error)}{remedy}")
         return None
     if not isinstance(info, dict):
         ledger.wrong("format", f"{INFO} holds a {type(info).__name__}, not an object; put a copy of it in its place")
@@ -95,8 +96,8 @@ def say(path: Path, error: Exception) -> str:
     """Why a JSON file cannot be read."""
     try:
         return plain_reason(path) or reason(error)
-    except OSError:
-        return reason(error)
+    except OSError as second:
+        return second.strerror or reason(second)
 
 
 def unknown_version(version: Any) -> str:

@@ -42,7 +42,7 @@ def why(path: Path, error: Exception) -> str:
         said = error.strerror if isinstance(error, OSError) and error.strerror else reason(error)
         return plain_reason(path) or f"is damaged ({said})"
     except PermissionError:
-        return "cannot be read: no permission"
+        return "cannot be read: permission denied"
     except OSError as second:
         return f"cannot be read: {second.strerror or reason(second)}"
 
