@@ -1,6 +1,7 @@
 """The live score on the toy robot: what is scored, what is flagged, what is refused."""
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -11,7 +12,7 @@ from svm_robot.errors import CheckpointError
 from svm_robot.reward.configuration_svm import SvmConfig
 from svm_robot.reward.live import LiveScore, Score, sigmoid
 from svm_robot.reward.modeling_svm import SvmRewardModel
-from svm_robot.rollout import EpisodeEnd, run_episode
+from svm_robot.rollout import EpisodeEnd, EpisodeStart, Step, run_episode
 
 SPEC = ToySpec()
 
@@ -109,23 +110,27 @@ def test_a_network_that_says_nan_is_flagged_and_never_passed_on() -> None:
     assert live.mean_probability is None
 
 
-def test_a_reading_that_is_not_finite_is_flagged_and_the_robot_goes_on() -> None:
-    class Torn(ToyEnv):
-        def observe(self, frames: bool = True):  # type: ignore[no-untyped-def]
-            seen = super().observe(frames)
-            if self.time_s > 0.35:
-                seen.state[0] = np.nan
-            return seen
+def test_a_reading_that_is_not_finite_is_flagged_and_never_passed_on() -> None:
+    """The loop ends such an episode; whoever hands steps on without it gets no score for them."""
 
-    class Blind(ToyPolicy):
-        def act(self, observation: object) -> np.ndarray:
-            return np.full((2, 2), -50, np.float32)
+    class Torn:
+        needs_every_frame = True
 
-    live = LiveScore(model_for("none"), budget_s=60)
-    end = run(live, Blind(), Torn())
-    assert end.steps == 7
+        def on_start(self, start: EpisodeStart) -> None:
+            live.on_start(start)
+
+        def on_step(self, step: Step) -> None:
+            torn = np.full_like(step.observation.state, np.nan) if step.index > 3 else step.observation.state
+            live.on_step(replace(step, observation=replace(step.observation, state=torn)))  # type: ignore[type-var]
+
+        def on_end(self, end: EpisodeEnd) -> None:
+            live.on_end(end)
+
+    live, env = LiveScore(model_for("none"), budget_s=60), ToyEnv()
+    run_episode(env, ToyPolicy(wrong=True), ToyOperator(env), max_steps=7, seed=0, listeners=[Torn()])
     assert [score.index for score in live.scores] == [0, 1, 2, 3]
     assert [flag.reason for flag in live.flags] == ["not finite"] * 3
+    assert live.newest == live.scores[-1]
 
 
 @pytest.mark.parametrize(
