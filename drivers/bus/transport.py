@@ -97,6 +97,8 @@ class SteadyTransport:
         is_position = (addr, length) == self.positions.register
         try:
             found = self.exchange.group_read(motor_ids, addr, length, self._budget, self.settings.reply_timeout_s)
+            if not is_position:
+                found |= self._patiently([i for i in motor_ids if i not in found], addr, length)
             for reply in found.values():
                 if reply.error:
                     self.sentry.note(reply, self.exchange)
@@ -204,6 +206,12 @@ class SteadyTransport:
             self._budget.tick_over()
             self._tell_faults()
         return self._comm_success
+
+    def _patiently(self, motor_ids: list[int], addr: int, length: int) -> dict[int, Status]:
+        """One by one, for what no control loop waits for: settings, calibration."""
+        tries, reply_s = self._tries(0), self.settings.reply_timeout_s
+        replies = {i: self.exchange.read(i, addr, length, tries, reply_s) for i in motor_ids}
+        return {motor_id: reply for motor_id, reply in replies.items() if reply is not None}
 
     def _acknowledged(self, addr: int, motor_id: int, data: bytes, tries: int) -> Status | None:
         """A motor that says the request reached it damaged is asked again."""

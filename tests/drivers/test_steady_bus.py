@@ -189,6 +189,22 @@ def test_only_positions_are_ever_held(bench: Bench) -> None:
         bench.bus.sync_read("Torque_Enable")
 
 
+def test_settings_are_read_with_more_patience_than_positions(bench: Bench) -> None:
+    """A calibration is read in group reads that have no time limit to keep."""
+    bench.bus.disconnect()
+    bench.bus = bench.make(replace(PATIENT, retries=1))
+    bench.bus.connect()
+    bench.faults(corrupt=(2, 7, 8))
+    assert set(bench.bus.sync_read("Torque_Enable").values()) == {0}
+    assert bench.counted("crc") == {2: 3}
+
+
+def test_another_baud_rate_opens_the_port_again(bench: Bench) -> None:
+    bench.bus.set_baudrate(500_000)
+    assert bench.bus.get_baudrate() == 500_000
+    assert len(bench.positions()) == 6
+
+
 def test_a_faulted_joint_is_told_once_and_not_moved(bench: Bench) -> None:
     bench.bus.enable_torque()
     bench.move(gripper=2100, elbow_flex=2100)
