@@ -17,6 +17,7 @@ from tiny_lab import call_half_of_them_successes, child_of_ours, svm_robot, tiny
 from svm_robot.data import EpisodeData, load_dataset
 from svm_robot.data.journal import read_journal
 from svm_robot.data.labels import LabelLog
+from svm_robot.data.staleness import OFFLINE
 from svm_robot.errors import DataError
 from svm_robot.learner.checkpoint import checkpoints, load_state
 from svm_robot.learner.pilot import has_pilot
@@ -180,9 +181,11 @@ def test_record_scores_live(lab: Path, rig: Path, policy: Made, reward: Made) ->
     assert all(0 < float(p50) <= float(p95) for _, p50, p95 in scores)
 
 
-def test_finetune_learns_and_keeps_a_policy(svm: Made, rig: Path) -> None:
+def test_finetune_learns_and_keeps_a_policy(lab: Path, svm: Made, rig: Path) -> None:
     run = read_run(svm.path)
     assert (run.shaping, run.state, run.about["offline_steps"]) == ("svm", FINISHED, 8 * STEPS)
+    noted = read_journal(svm.path, "run")[0][OFFLINE]
+    assert noted["label_hash"] == load_dataset(lab / "rollouts", frames=False).label_hash
     assert set(run.baselines) == {"sampled", "zero"}
     assert [point.env_steps for point in run.episodes] == list(range(90, 201, STEPS))
     assert run.learner[-1].updates > run.learner[0].updates > 0

@@ -2,11 +2,16 @@
 
 from contextlib import nullcontext
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
+from recordings import record_toy
 from toy_flow import tiny_flow
 from toys import ToySpec
 
+from svm_robot.data import load_dataset
+from svm_robot.data.journal import Journal
+from svm_robot.data.staleness import OFFLINE, trained_on
 from svm_robot.errors import CheckpointError
 from svm_robot.learner.experience import RewardInputs
 from svm_robot.learner.networks import Actor
@@ -17,6 +22,7 @@ from svm_robot.reward.configuration_svm import SvmConfig
 from svm_robot.reward.live import LiveScore
 from svm_robot.reward.modeling_svm import SvmRewardModel
 from svm_robot.scripts.evaluate import steered
+from svm_robot.scripts.finetune import recorded
 from svm_robot.scripts.finetune_parts import Parts
 from svm_robot.scripts.main import main
 
@@ -95,3 +101,18 @@ def test_the_sampled_base_of_a_run_is_the_one_that_run_measured(tmp_path: Path) 
 
     assert bound(tmp_path) == 0.7
     assert bound(None) == SacConfig().bound  # and what 'record' draws is what a run steers unless it is told otherwise
+
+
+def test_a_resumed_run_says_that_it_keeps_the_labels_it_began_with(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    root, run = tmp_path / "rollouts", tmp_path / "run"
+    record_toy(root, "ff", max_steps=3)
+    Journal(run).write("run", **{OFFLINE: trained_on(load_dataset(root, frames=False))})
+    config = SimpleNamespace(offline=root, run=run, resume=True)
+    assert recorded(None, config, None).episodes == ()  # type: ignore[arg-type]
+    assert capsys.readouterr().err == ""
+    assert main(["label", str(root), "--episode=1", "--set=success"]) == 0
+    assert recorded(None, config, None).episodes == ()  # type: ignore[arg-type]
+    said = capsys.readouterr().err
+    assert "episode 1: failure -> success" in said and "A run keeps the labels it began with" in said

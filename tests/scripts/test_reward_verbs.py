@@ -105,6 +105,21 @@ def test_score_may_replace_its_own_result(reward: Path, recording: Path, tmp_pat
     assert main(["score", str(reward), str(recording), f"--out={out}", "--overwrite"]) == 0
 
 
+def test_labels_that_changed_since_the_fit_are_told(
+    reward: Path, recording: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    copy = shutil.copytree(recording, tmp_path / "relabelled")
+    assert main(["label", str(copy), "--episode=0", "--set=unsure"]) == 0
+    capsys.readouterr()
+    assert main(["score", str(reward), str(copy), f"--out={tmp_path / 'scores'}"]) == 0
+    told = capsys.readouterr().err
+    assert f"note: reward {reward}: stale: 1 labels have changed since it was trained (episode 0: " in told
+    assert "Fit it again with 'svm-robot fit-reward'" in told
+    assert main(["label", str(copy), "undo", "--episode=0"]) == 0
+    assert main(["score", str(reward), str(copy), f"--out={tmp_path / 'scores'}", "--overwrite"]) == 0
+    assert "stale" not in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     ("goals", "says"),
     [
