@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 
-from svm_robot.errors import CheckpointError, DataError
+from svm_robot.errors import CheckpointError
 from svm_robot.reward.checkpoint import check_fits
 from svm_robot.reward.modeling_svm import SvmRewardModel
 from svm_robot.reward.samples import progress_at
@@ -38,7 +38,7 @@ class Flag:
 
     index: int
     reason: str
-    """``late`` (over the time budget) or ``not finite``."""
+    """``late`` (over the time budget), ``not finite``, or ``no noise`` (a human acted, and the reward reads noise)."""
     ms: float
 
 
@@ -86,6 +86,9 @@ class LiveScore:
         """Score the moment, if it is one that this reward scores."""
         if self.model.config.per_decision and not step.decision:
             return
+        if self.model.config.action == "noise" and step.latent is None:
+            self.flags.append(Flag(step.index, "no noise", 0.0))
+            return
         begin = self.clock()
         score = self._score(step)
         seconds = self.clock() - begin
@@ -130,10 +133,7 @@ class LiveScore:
         return Score(step.index, seen.state_time_s, logit, clipped, sigmoid(logit / config.temperature))
 
     def _action(self, step: Step) -> FloatArray | None:
-        kind = self.model.config.action
-        if kind == "noise" and step.latent is None:
-            raise DataError(f"step {step.index} has no noise, and this reward reads it")
-        given = {"none": None, "step": step.sent, "chunk": step.chunk, "noise": step.latent}[kind]
+        given = {"none": None, "step": step.sent, "chunk": step.chunk, "noise": step.latent}[self.model.config.action]
         return None if given is None else given[None]
 
     def _warm_up(self) -> None:

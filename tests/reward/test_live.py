@@ -155,6 +155,15 @@ def test_noise_cannot_be_scored_when_a_script_acts() -> None:
         run(LiveScore(model_for("noise")), policy)
 
 
+def test_a_step_of_a_human_has_no_noise_and_is_flagged(monkeypatch: pytest.MonkeyPatch) -> None:
+    live = LiveScore(model_for("noise"), budget_s=60)
+    usual = live.on_step
+    monkeypatch.setattr(live, "on_step", lambda step: usual(replace(step, latent=None) if step.index == 2 else step))
+    run(live)
+    assert [score.index for score in live.scores] == [0, 4, 6]
+    assert [(flag.index, flag.reason) for flag in live.flags] == [(2, "no noise")]
+
+
 def test_each_episode_starts_without_the_scores_of_the_last() -> None:
     live = LiveScore(model_for("none"), budget_s=60)
     run(live, ToyPolicy(wrong=True))
