@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 from toys import ToyEnv, ToyOperator, ToyPolicy, ToySpec
 
+from svm_robot.data.encoder import Encoding
 from svm_robot.data.recorder import Recorder
 from svm_robot.rollout import run_episode
 
@@ -14,11 +15,16 @@ LOSSLESS = 2
 
 
 def record_toy(
-    root: Path, goals: str = "sf", spec: ToySpec | None = None, max_steps: int = 12, seed: int = 0
+    root: Path,
+    goals: str = "sf",
+    spec: ToySpec | None = None,
+    max_steps: int = 12,
+    seed: int = 0,
+    encoding: Encoding | None = None,
 ) -> Recorder:
     """One episode for each letter: ``s`` walks to the goal, ``f`` away from it. The recorder is closed."""
     env = ToyEnv(spec)
-    recorder = Recorder(root, env.spec, "reach", latent_dim=2, by="judge")
+    recorder = Recorder(root, env.spec, "reach", latent_dim=2, encoding=encoding, by="judge")
     recorder.open()
     try:
         for number, goal in enumerate(goals):

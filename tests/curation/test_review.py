@@ -15,6 +15,7 @@ from svm_robot.curation.player import REST_S, SPEEDS, Player
 from svm_robot.curation.review import HELD_S, Review, split_tags, todo_first
 from svm_robot.curation.watch import BYTES_PER_S, DRAW_S, watch
 from svm_robot.data import load_dataset
+from svm_robot.data.encoder import Encoding, Pictures
 from svm_robot.data.label_view import EpisodeLabel, LabelView, read_view
 from svm_robot.data.labels import FILE, LabelLog
 from svm_robot.data.layout import read_layout
@@ -213,6 +214,24 @@ def test_a_film_gives_the_frame_that_is_asked_for(root: Path) -> None:
             assert film.picture(2, 16, 16).shape == (16, 16, 3), "a wrong frame ends nothing"
             film.close()
             film.close()
+
+
+@pytest.mark.parametrize("pictures", ["png", "jpeg"])
+def test_single_pictures_are_a_film_too(tmp_path: Path, pictures: Pictures) -> None:
+    root = tmp_path / "d"
+    record_toy(root, "ff", max_steps=4, encoding=Encoding(pictures=pictures))
+    layout = read_layout(root)
+    for row, episode in zip(layout.episodes, load_dataset(root).episodes, strict=True):
+        for role, film in open_films(layout, row).items():
+            for index in (0, 3, 1):
+                assert np.array_equal(film.picture(index, 32, 32), episode.frames[role][index])
+            assert film.picture(0, 8, 12).shape == (8, 12, 3)
+            with pytest.raises(DataError, match="no frame 4"):
+                film.picture(4, 8, 8)
+            film.close()
+    layout.data_file(layout.episodes[0]).write_bytes(b"no table")
+    with pytest.raises(DataError, match="cannot be read"):
+        open_films(layout, layout.episodes[0])["front"].picture(0, 8, 8)
 
 
 def test_a_film_that_is_gone_or_damaged_is_named(tmp_path: Path) -> None:
