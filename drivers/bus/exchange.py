@@ -146,21 +146,23 @@ class Exchange:
         buffer = bytearray()
         longest = TAGS + max([size, *(owed for sizes in self._owed.values() for owed in sizes)])
         last = motor_ids[-1]
-        while waiting and last not in found and last not in blamed:  # after the last one nobody will speak
-            left_s = ends_s - now_s()
-            data = line.read(left_s)
-            if not data:
-                break
-            buffer += data
-            for event in take(buffer, longest):
-                self._sort(event, size, waiting, found, blamed)
-            if left_s <= 0:  # what was there at the end is read; a line that babbles would go on for ever
-                break
-        if buffer:
-            for event in take(buffer, longest, True):
-                self._sort(event, size, waiting, found, blamed)
-        if waiting:
-            self._miss(waiting, size, blamed)
+        try:
+            while waiting and last not in found and last not in blamed:  # after the last one nobody will speak
+                left_s = ends_s - now_s()
+                data = line.read(left_s)
+                if not data:
+                    break
+                buffer += data
+                for event in take(buffer, longest):
+                    self._sort(event, size, waiting, found, blamed)
+                if left_s <= 0:  # what was there at the end is read; a line that babbles would go on for ever
+                    break
+            if buffer:
+                for event in take(buffer, longest, True):
+                    self._sort(event, size, waiting, found, blamed)
+        finally:  # also after a Ctrl-C: what was asked for then may still come
+            if waiting:
+                self._miss(waiting, size, blamed)
         return found
 
     def _sort(

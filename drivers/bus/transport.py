@@ -113,9 +113,8 @@ class SteadyTransport:
         missing = [motor_id for motor_id in motor_ids if motor_id not in values]
         if missing and raise_on_error:
             raise self.wording.silence(missing)
-        return {
-            motor_id: values.get(motor_id, 0) for motor_id in motor_ids
-        }, NO_REPLY if missing else self._comm_success
+        result = NO_REPLY if missing else self._comm_success
+        return {motor_id: values.get(motor_id, 0) for motor_id in motor_ids}, result
 
     def _read(
         self,

@@ -189,6 +189,26 @@ def test_an_acknowledgement_that_is_still_owed_is_fenced_off(bench: Callable[[Pa
     assert made.counters[1].late == 1
 
 
+def test_a_reply_to_a_request_that_ctrl_c_cut_short_is_not_taken_later(bench: Callable[[Pairs], Bench]) -> None:
+    made = bench(
+        [("ff ff 01 04 02 38 02 be", []), ("ff ff 01 04 02 38 03 bd", ["ff ff 01 04 00 99 09 58", ONE_TAGGED])]
+    )
+    usual = made.line.read
+
+    def interrupted(patience_s: float) -> bytes:
+        if not patience_s:
+            return b""
+        made.line.read = usual  # type: ignore[method-assign]
+        raise KeyboardInterrupt
+
+    made.line.read = interrupted  # type: ignore[method-assign]
+    with pytest.raises(KeyboardInterrupt):
+        made.exchange.read(1, 56, 2, 1, REPLY_S)
+    reply = made.exchange.read(1, 56, 2, 1, REPLY_S)
+    assert reply is not None and reply.data == b"\x0a\x08"
+    assert made.counters[1].late == 1
+
+
 def test_a_group_write_is_one_packet_and_waits_for_nobody(bench: Callable[[Pairs], Bench]) -> None:
     made = bench([("ff ff fe 0a 83 2a 02 01 e8 03 02 dc 05 79", [])])
     made.exchange.group_write(42, {1: b"\xe8\x03", 2: b"\xdc\x05"})
