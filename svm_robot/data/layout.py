@@ -5,7 +5,7 @@ episode refers to are leftovers of a writer that was killed; readers here never 
 """
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -116,16 +116,16 @@ def episode_index(row: Row) -> int:
 
 def episode_rows(file: Path) -> list[Row]:
     """Rows of one file of episode metadata, without the statistics."""
-    schema = read_parquet(file, [])[1]
-    columns = [name for name in schema.names if not name.startswith("stats/")]
-    return list(read_parquet(file, columns)[0].to_pylist())
+    return list(read_parquet(file, lambda name: not name.startswith("stats/"))[0].to_pylist())
 
 
-def read_parquet(file: Path, columns: Sequence[str] | None) -> tuple[pa.Table, pa.Schema]:
-    """Table (only ``columns``, if given) and full schema of a Parquet file; a torn file is named as such."""
+def read_parquet(file: Path, columns: Sequence[str] | Callable[[str], bool] | None) -> tuple[pa.Table, pa.Schema]:
+    """Table and full schema of a Parquet file; a torn file is named as such. ``columns``: which to read, default all."""
     try:
         with pq.ParquetFile(file) as parquet:
-            return parquet.read(columns=None if columns is None else list(columns)), parquet.schema_arrow
+            schema = parquet.schema_arrow
+            names = filter(columns, schema.names) if callable(columns) else columns
+            return parquet.read(columns=None if names is None else list(names)), schema
     except FileNotFoundError as error:
         raise DataError(f"{file} is missing although the dataset counts episodes in it") from error
     except (pa.ArrowInvalid, OSError) as error:
