@@ -3,12 +3,12 @@
 import contextlib
 import errno
 import fcntl
-import grp
 import os
 import termios
 from pathlib import Path
 from typing import Any
 
+from svm_robot.drivers.access import no_access
 from svm_robot.drivers.bus.holders import holders
 from svm_robot.errors import DeviceError
 
@@ -51,17 +51,9 @@ def _why_not(port: str, error: Exception) -> str:
     number = getattr(error, "errno", None) or getattr(error.__cause__ or error.__context__, "errno", None)
     if not path.exists():
         return f"there is no port {port}: is the cable plugged in? `lerobot-find-port` tells which port an arm has"
-    if number in (errno.EACCES, errno.EPERM):
-        group = _group(path)
-        return f"no permission to open {port}; run: sudo usermod -aG {group} $USER  (then log out and in again)"
+    if problem := no_access(port):
+        return problem
     if number in (errno.EAGAIN, errno.EBUSY) or "lock" in str(error):
         who = " and ".join(holders(port)) or "another program"
         return f"{port} is in use by {who}; end it, then try again"
     return f"cannot open {port}: {error}"
-
-
-def _group(path: Path) -> str:
-    try:
-        return grp.getgrgid(path.stat().st_gid).gr_name
-    except (OSError, KeyError):
-        return "dialout"

@@ -10,6 +10,7 @@ import pytest
 import serial
 from bus_toys import feetech_chain, served
 
+from svm_robot.drivers.bus import port as port_module
 from svm_robot.drivers.bus.families import DYNAMIXEL, FEETECH, sign_magnitude, twos_complement
 from svm_robot.drivers.bus.faults import Fault, FaultLedger
 from svm_robot.drivers.bus.holders import holders
@@ -183,6 +184,17 @@ def test_a_port_that_is_not_there(tmp_path: Path) -> None:
     with pytest.raises(DeviceError, match="cannot open"):
         open_port(str(tmp_path / "file"), 1_000_000)
     assert holders("/dev/nowhere") == []
+
+
+def test_a_port_without_permission(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refused(**_: object) -> None:
+        raise serial.SerialException(13, "could not open port")
+
+    monkeypatch.setattr(serial, "Serial", refused)
+    monkeypatch.setattr(port_module, "no_access", lambda port: f"no permission on {port}: sudo usermod")
+    (tmp_path / "ttyACM0").write_text("")
+    with pytest.raises(DeviceError, match="ttyACM0: sudo usermod"):
+        open_port(str(tmp_path / "ttyACM0"), 1_000_000)
 
 
 def test_holders_from_a_written_proc(tmp_path: Path) -> None:
