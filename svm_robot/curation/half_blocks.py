@@ -11,7 +11,9 @@ LEVELS = np.array([0, 95, 135, 175, 215, 255])
 GREYS = 8 + 10 * np.arange(24)
 """Behind them, from number 232."""
 COARSE = 4
-"""24-bit colours are rounded to steps of this size: noise that nobody sees would be sent again with each frame."""
+"""24-bit colours are rounded to steps of this size: equal neighbours need no new colour."""
+NOISE = 8
+"""A pixel that differs by less in every colour is left as it is shown: a camera's noise would be sent all the time."""
 
 Cells = NDArray[np.int32]
 """(rows, columns, 2) colours of the upper and the lower half."""
@@ -22,7 +24,7 @@ class Canvas:
 
     def __init__(self, truecolor: bool) -> None:
         self.truecolor = truecolor
-        self._shown: dict[tuple[int, int], Cells] = {}
+        self._shown: dict[tuple[int, int], ImageArray] = {}
 
     def clear(self) -> None:
         """Forget what is shown: the terminal was wiped."""
@@ -30,13 +32,15 @@ class Canvas:
 
     def draw(self, picture: ImageArray, line: int, column: int) -> bytes:
         """Escape sequences that show (2 R, C, 3) RGB at this place (the first line and column are 0)."""
+        before = self._shown.get((line, column))
+        changed = np.ones((len(picture) // 2, picture.shape[1]), bool)
+        if before is not None and before.shape == picture.shape:
+            differs = (np.abs(picture.astype(np.int16) - before) >= NOISE).any(axis=-1)
+            changed = differs[0::2] | differs[1::2]
+            picture = np.where(np.repeat(changed, 2, axis=0)[..., None], picture, before)
+        self._shown[line, column] = picture
         colours = pack(picture) if self.truecolor else nearest_of_256(picture)
         cells = np.stack([colours[0::2], colours[1::2]], axis=-1)
-        before = self._shown.get((line, column))
-        changed = np.ones(cells.shape[:2], bool)
-        if before is not None and before.shape == cells.shape:
-            changed = (cells != before).any(axis=-1)
-        self._shown[line, column] = cells
         return "".join(self._rows(cells, changed, line, column)).encode()
 
     def _rows(self, cells: Cells, changed: NDArray[np.bool_], line: int, column: int) -> list[str]:

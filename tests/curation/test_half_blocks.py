@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from svm_robot.curation.half_blocks import COARSE, GREYS, LEVELS, Canvas, nearest_of_256
+from svm_robot.curation.half_blocks import COARSE, GREYS, LEVELS, NOISE, Canvas, nearest_of_256
 
 Screen = dict[tuple[int, int], tuple[str, str]]
 
@@ -50,11 +50,15 @@ def test_only_what_changed_is_sent_again() -> None:
     canvas, image = Canvas(truecolor=True), picture(8, 10)
     screen = shown(canvas.draw(image, 0, 0))
     assert canvas.draw(image, 0, 0) == b""
-    image[5, 3] = 255 - image[5, 3]
-    image[5, 9] = 255 - image[5, 9]
+    image[5, 3] += 128
+    image[5, 9, 1] += 128
     update = canvas.draw(image, 0, 0)
     assert set(shown(update)) == {(2, 3), (2, 9)}
     assert shown(update, screen) == shown(Canvas(truecolor=True).draw(image, 0, 0))
+    image[:] = np.where(image > NOISE, image - NOISE + 1, image)
+    assert canvas.draw(image, 0, 0) == b"", "noise"
+    image[:] = np.where(image > NOISE, image - NOISE + 1, image)
+    assert len(shown(canvas.draw(image, 0, 0))) > 30, "which does not creep"
     canvas.clear()
     assert len(shown(canvas.draw(image, 0, 0))) == 40
 
