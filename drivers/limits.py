@@ -15,16 +15,21 @@ def joint_limits(robot: Any) -> dict[str, tuple[float, float]]:
     bus: Any = getattr(robot, "bus", None)
     calibration = getattr(bus, "calibration", None) or {}
     limits = {}
-    for motor, ends in calibration.items():
+    for motor in calibration:
         if motor not in bus.motors:
             continue
         match bus.motors[motor].norm_mode.value:
             case "degrees":
-                turn = bus.model_resolution_table[bus.motors[motor].model] - 1
-                half = (ends.range_max - ends.range_min) / 2 * 360 / turn
+                half = half_range_deg(bus, motor)
                 limits[f"{motor}.pos"] = (-half, half)
             case "range_0_100":
                 limits[f"{motor}.pos"] = (0.0, 100.0)
             case "range_m100_100":
                 limits[f"{motor}.pos"] = (-100.0, 100.0)
     return limits
+
+
+def half_range_deg(bus: Any, motor: str) -> float:
+    """How far a motor turns from the middle of its calibrated range to either end [deg]."""
+    ends, turn = bus.calibration[motor], bus.model_resolution_table[bus.motors[motor].model] - 1
+    return float((ends.range_max - ends.range_min) / 2 * 360 / turn)

@@ -1,0 +1,84 @@
+"""A box that the tip of the gripper does not leave. Only the tip is watched: elbow and base know no box."""
+
+import math
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from svm_robot.drivers.kinematics import GEOMETRIES, Kinematics
+from svm_robot.errors import ConfigError
+
+FloatArray = NDArray[np.float64]
+
+AXES = ("x", "y", "z")
+HALVINGS = 8
+"""How closely the border is approached: to one part in 256 of a step."""
+
+
+class Workspace:
+    """Stops targets at the walls. Pure."""
+
+    def __init__(self, box: Mapping[str, Sequence[float]], kinematics: Kinematics | None) -> None:
+        """``box``: axis (x, y, z) -> [lower, upper] in metres, in the frame of ``drivers/kinematics.py``.
+
+        Raises ``ConfigError`` for another axis, an empty side, or a robot whose kinematics nobody knows.
+        """
+        if kinematics is None:
+            raise ConfigError(
+                "safety.workspace needs to know where the gripper is, and the kinematics of this robot are not known "
+                f"(known: {', '.join(GEOMETRIES)}); use safety.limits instead"
+            )
+        self.kinematics = kinematics
+        if unknown := sorted(set(box) - set(AXES)):
+            raise ConfigError(f"safety.workspace has no axis {', '.join(unknown)}; the axes are x, y, z")
+        for axis, side in box.items():
+            if len(side) != 2 or any(math.isnan(end) for end in side) or not side[0] < side[1]:
+                raise ConfigError(
+                    f"safety.workspace.{axis} must be [lower, upper] in metres, the lower one first; got {list(side)}"
+                )
+        self.lower = np.array([box[axis][0] if axis in box else -math.inf for axis in AXES])
+        self.upper = np.array([box[axis][1] if axis in box else math.inf for axis in AXES])
+
+    def outside(self, targets: FloatArray) -> float:
+        """How far the tip lies beyond the wall it has passed furthest [m]; 0 inside."""
+        tip = self.kinematics.tip(targets)
+        return float(max(0.0, np.max(self.lower - tip), np.max(tip - self.upper)))
+
+    def restrict(self, last: FloatArray, wanted: FloatArray) -> tuple[FloatArray, str]:
+        """As much of the way from ``last`` to ``wanted`` (J,) as stays inside, and in words why it is not all of it.
+
+        All joints together go as far as they can; then each goes on alone as far as it can, so that the tip slides
+        along a wall instead of sticking to it. A tip that is outside already may move, but not further outside.
+        """
+        level = self.outside(last) + 1e-9
+        if self.outside(wanted) <= level:
+            return wanted, ""
+        kept = np.where(self.kinematics.moves, last, wanted)
+        kept = self._furthest(kept, wanted, level)
+        for joint in np.flatnonzero(self.kinematics.moves):
+            alone = kept.copy()
+            alone[joint] = wanted[joint]
+            kept = self._furthest(kept, alone, level)
+        return kept, self._why(wanted)
+
+    def _furthest(self, begin: FloatArray, end: FloatArray, level: float) -> FloatArray:
+        """The last point on the straight way that is allowed; ``begin`` is."""
+        if self.outside(end) <= level:
+            return end
+        allowed, beyond = 0.0, 1.0
+        for _ in range(HALVINGS):
+            middle = (allowed + beyond) / 2
+            if self.outside(begin + middle * (end - begin)) <= level:
+                allowed = middle
+            else:
+                beyond = middle
+        return begin + allowed * (end - begin)
+
+    def _why(self, wanted: FloatArray) -> str:
+        tip = self.kinematics.tip(wanted)
+        walls = []
+        for axis, place, low, high in zip(AXES, tip, self.lower, self.upper, strict=True):
+            if not low <= place <= high:
+                walls.append(f"{axis} = {place:.3f} m (allowed {low:g} to {high:g})")
+        return f"the tip of the gripper would go to {', '.join(walls)}"
