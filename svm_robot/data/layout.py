@@ -120,7 +120,7 @@ def episode_rows(file: Path) -> list[Row]:
 
 
 def read_parquet(file: Path, columns: Sequence[str] | Callable[[str], bool] | None) -> tuple[pa.Table, pa.Schema]:
-    """Table and full schema of a Parquet file; a torn file is named as such. ``columns``: which to read, default all."""
+    """Table and full schema of a Parquet file; a torn file is named as such. ``columns``: which to read, None all."""
     try:
         with pq.ParquetFile(file) as parquet:
             schema = parquet.schema_arrow
