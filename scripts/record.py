@@ -84,6 +84,7 @@ def main(args: list[str]) -> int:
             live.check(cell.env.spec, policy.source)
         operator = stack.enter_context(who_judges(cell, config.judge))
         recorder = new_recorder(config, root, cell.env.spec, latent_dim)
+        recorder.check_room()
         recorder.open()
         stack.callback(recorder.close)
         compare_labels(config, root, recorder.episodes)

@@ -89,5 +89,6 @@ class DiskGuard:
             self.bytes_per_s = written / rows * self.rate_hz
 
     def free_bytes(self) -> int:
-        """What this user can still write where the dataset lies."""
-        return shutil.disk_usage(self.root).free
+        """What this user can still write where the dataset lies, or will lie."""
+        root = self.root.absolute()
+        return shutil.disk_usage(next(place for place in (root, *root.parents) if place.exists())).free

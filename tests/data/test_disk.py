@@ -117,6 +117,9 @@ def test_a_disk_without_room_is_said_before_the_person_is_asked_for_anything(tmp
 
     free.free = MB
     env, recorder = ToyEnv(), toy_recorder(tmp_path / "d")
+    with pytest.raises(DiskError, match="no room for an episode"):
+        recorder.check_room()
+    assert not (tmp_path / "d").exists()
     recorder.open()
     with pytest.raises(DiskError, match="no room for an episode"):
         record(env, ToyPolicy(), Asked(env), recorder, episodes=1, seed=0, max_steps=5)

@@ -51,6 +51,11 @@ def test_recorded_episodes_are_there_and_labelled(root, capsys):
         (["--reward=nowhere"], 4, "nowhere"),
         (["--control=teleop"], 2, "teleop"),
         (["--episodez=3"], 2, "episodes"),
+        (["--pictures=png"], 3, "keeps its pictures as video, --pictures=png asks for another kind"),
+        (["--pictures=gif"], 2, "choose from 'video', 'png', 'jpeg'"),
+        (["--jpeg_quality=0"], 2, "jpeg_quality is 0; it goes from 1 to 100"),
+        (["--keep_free_mb=-1"], 2, "keep_free_mb is -1; it must be 0 or more"),
+        (["--keep_free_mb=900000000"], 1, "no room for an episode"),
         (
             ["--rate_hz=20", "--robot.cameras={front: {type: virtual, width: 32, height: 32, fps: 20}}"],
             3,
@@ -138,3 +143,27 @@ def test_wrong_labels_are_refused(root, capsys, options, code, message):
 def test_a_folder_that_is_no_dataset(tmp_path, capsys):
     assert main(["label", str(tmp_path)]) == 3
     assert "is not a LeRobot dataset" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("pictures", ["png", "jpeg"])
+def test_single_pictures_instead_of_a_video(tmp_path, capsys, pictures):
+    assert record(tmp_path / "d", "--episodes=1", f"--pictures={pictures}") == 0
+    assert "waited" not in capsys.readouterr().out, "told only where it happened"
+    assert not list((tmp_path / "d").rglob("*.mp4"))
+    assert load_dataset(tmp_path / "d").episodes[0].frames["wrist"].shape == (10, 64, 64, 3)
+
+
+def test_waits_are_told():
+    from dataclasses import replace
+
+    from svm_robot.data.recorder import EpisodeSummary
+    from svm_robot.data.timing import Timing
+    from svm_robot.data.worker import Waits
+    from svm_robot.scripts.record_console import words
+
+    timing = Timing(steps=3, rate_hz=10.0, worst_gap_s=0.1, mean_frame_age_s=0, max_frame_age_s=0, skew_s=0, cameras={})
+    calm = EpisodeSummary(0, 1, Outcome.SUCCESS, timing, 0.0, 0.0, (), False, Waits(), 0.1)
+    assert "waited" not in words(calm)
+    assert "waited 3 times for pictures, 0.50 s in all (longest 0.25 s)" in words(
+        replace(calm, waits=Waits(3, 0.5, 0.25))
+    )
