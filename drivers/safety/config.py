@@ -12,7 +12,7 @@ HOT = 65.0
 
 @dataclass
 class MotorLimits:
-    """What a motor may tell of itself before the arm is stopped. None: not watched; temperature: 65 where it is told."""
+    """What a motor may tell of itself before the arm stops. None: not watched; temperature: 65 where it is told."""
 
     # greatest temperature of a motor [deg C]; 0: never watched
     max_temperature: float | None = None
