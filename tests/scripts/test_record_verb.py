@@ -153,17 +153,17 @@ def test_single_pictures_instead_of_a_video(tmp_path, capsys, pictures):
     assert load_dataset(tmp_path / "d").episodes[0].frames["wrist"].shape == (10, 64, 64, 3)
 
 
-def test_waits_are_told():
+def test_waits_are_told(tmp_path):
     from dataclasses import replace
 
-    from svm_robot.data.recorder import EpisodeSummary
-    from svm_robot.data.timing import Timing
+    from recordings import record_toy
+
     from svm_robot.data.worker import Waits
     from svm_robot.scripts.record_console import words
 
-    timing = Timing(steps=3, rate_hz=10.0, worst_gap_s=0.1, mean_frame_age_s=0, max_frame_age_s=0, skew_s=0, cameras={})
-    calm = EpisodeSummary(0, 1, Outcome.SUCCESS, timing, 0.0, 0.0, (), False, Waits(), 0.1)
-    assert "waited" not in words(calm)
+    calm = record_toy(tmp_path / "d", "s").summary
+    assert calm is not None
+    assert "waited" not in words(replace(calm, waits=Waits()))
     assert "waited 3 times for pictures, 0.50 s in all (longest 0.25 s)" in words(
         replace(calm, waits=Waits(3, 0.5, 0.25))
     )
