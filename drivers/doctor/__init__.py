@@ -1,0 +1,1 @@
+"""Looks at everything a rig names and moves nothing: one file per kind of check."""

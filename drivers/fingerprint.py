@@ -1,0 +1,91 @@
+"""Which arm is on a port, told by what its motors carry: the calibration in their registers. Writes nothing.
+
+LeRobot's calibration writes the same numbers into a file and into the motors. No two arms have the same, so a leader
+and a follower whose ports were exchanged are told apart, also where their adapters have no serial numbers.
+"""
+
+import json
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from lerobot.utils.constants import HF_LEROBOT_CALIBRATION
+
+from svm_robot.errors import DeviceError
+
+FIELDS = {"homing_offset": "Homing_Offset", "range_min": "Min_Position_Limit", "range_max": "Max_Position_Limit"}
+"""LeRobot's name in the file -> its register."""
+
+Marks = dict[str, dict[str, int]]
+"""Motor -> field of ``FIELDS`` -> value."""
+
+
+def carried(bus: Any, motors: Iterable[str] | None = None) -> Marks:
+    """What the motors of an open bus hold. Raises ``DeviceError`` for a silent one."""
+    names = bus.motors if motors is None else motors
+    return {
+        motor: {field: int(bus.read(register, motor, normalize=False)) for field, register in FIELDS.items()}
+        for motor in names
+    }
+
+
+def in_file(path: Path) -> Marks:
+    """What a calibration file of LeRobot says; empty for a file that is none."""
+    try:
+        rows = json.loads(path.read_text(encoding="utf-8"))
+        return {motor: {field: int(row[field]) for field in FIELDS} for motor, row in rows.items()}
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        return {}
+
+
+def differing(marks: Marks, other: Mapping[str, Mapping[str, int]]) -> dict[str, list[str]]:
+    """Motor -> the fields in which two arms differ, for the motors of ``marks``."""
+    found = {
+        motor: [field for field, value in row.items() if other.get(motor, {}).get(field) != value]
+        for motor, row in marks.items()
+    }
+    return {motor: fields for motor, fields in found.items() if fields}
+
+
+def calibration_files(*devices: Any) -> list[Path]:
+    """Every calibration of LeRobot that may be meant: beside those of the devices, and in LeRobot's own folder."""
+    folders = {Path(device.calibration_dir) for device in devices if getattr(device, "calibration_dir", None)}
+    beside = [path for folder in sorted(folders) for path in sorted(folder.glob("*.json"))]
+    return list(dict.fromkeys([*beside, *sorted(HF_LEROBOT_CALIBRATION.glob("*/*/*.json"))]))
+
+
+def whose(marks: Marks, files: Iterable[Path]) -> list[Path]:
+    """The calibration files that these motors carry."""
+    return [path for path in files if marks and not differing(marks, in_file(path))]
+
+
+def check_arm(device: Any, kind: str, rival: Any = None, rival_kind: str = "") -> None:
+    """Refuse an arm that is another one than the rig file says, before anything is written to it.
+
+    ``device`` is a LeRobot robot or teleoperator that is not connected; ``rival`` the other one of the rig. Only arms
+    on our bus are asked, and only where a calibration file of that id exists: ``connect`` tells of one that is missing.
+    Raises ``DeviceError``; the port is closed again.
+    """
+    bus: Any = getattr(device, "__dict__", {}).get("bus")
+    own = in_file(Path(device.calibration_fpath)) if getattr(device, "calibration_fpath", None) else {}
+    if not hasattr(bus, "sentry") or not own:
+        return
+    bus.connect()
+    try:
+        marks = carried(bus)
+    finally:
+        bus.disconnect(disable_torque=False)
+    if not differing(marks, own):
+        return
+    theirs = Path(rival.calibration_fpath) if getattr(rival, "calibration_fpath", None) else None
+    if theirs is not None and not differing(marks, in_file(theirs)):
+        raise DeviceError(
+            f"the ports of {kind} and {rival_kind} are exchanged: on {bus.port} is the arm '{rival.id}', which is the "
+            f"{rival_kind} of this rig; swap {kind}.port and {rival_kind}.port, or the plugs. Nothing was written"
+        )
+    others = whose(marks, (path for path in calibration_files(device, rival) if path != Path(device.calibration_fpath)))
+    if others:
+        raise DeviceError(
+            f"on {bus.port} is another arm than {kind} '{device.id}': its motors carry the calibration of "
+            f"'{others[0].stem}' ({others[0]}); correct {kind}.port or {kind}.id. Nothing was written"
+        )
