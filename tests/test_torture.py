@@ -31,8 +31,7 @@ def test_nothing_acknowledged_is_ever_lost() -> None:
     kills, disks = told["kills"], told["full disks"]
     assert isinstance(kills, list)
     assert isinstance(disks, list)
-    assert (len(kills), len(disks)) == (9, 2)
-    assert sum(case["died"] for case in kills) >= 7, "a torture that kills nobody proves nothing"
+    assert (sum(case["died"] for case in kills), len(disks)) == (9, 2)
     assert {case["what"].split()[0] for case in kills if case["died"]} >= {"frame", "encode", "sync", "rename", "label"}
     assert {case["pictures"] for case in kills} == {"video", "png", "jpeg"}
 

@@ -13,6 +13,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -123,9 +124,12 @@ class Dataset:
 
 
 def kills(child: Child, folder: Path, number: int, seed: int, theirs: int, each: int) -> Iterator[Case]:
-    """Cases of kills, spread over places, kinds of pictures and numbers of cameras; ``each``: how many per dataset."""
-    data, reached, taken_s = None, Counter[str](), 0.0
-    for index in range(number):
+    """Cases until ``number`` sessions were killed, spread over places, kinds of pictures and numbers of cameras.
+
+    A session may end before its moment comes; it is examined all the same. ``each``: cases of one dataset.
+    """
+    data, reached, taken_s, died = None, Counter[str](), 0.0, 0
+    for index in count():
         rng = random.Random(f"{seed} kill {index}")
         if data is None or index % each == 0:
             group = index // each
@@ -142,6 +146,9 @@ def kills(child: Child, folder: Path, number: int, seed: int, theirs: int, each:
             heard = data.record(EPISODES, place=place, number=at)
         finish(case, heard, data, folder, theirs > 0 and index % theirs == 0)
         yield case
+        died += case.died
+        if died >= number:
+            return
         if index % each == each - 1 and not case.problems:
             shutil.rmtree(data.root, ignore_errors=True)
 
