@@ -1,5 +1,6 @@
 """Examines meta/episodes: one usable row for each counted episode, in order, in files that LeRobot reads as one."""
 
+import json
 import re
 from collections import Counter
 from pathlib import Path
@@ -28,7 +29,9 @@ def read_rows(root: Path, info: dict[str, Any], ledger: Ledger) -> tuple[dict[in
             first = first or schema
             plain = [name for name in schema.names if not name.startswith("stats/")]
             place = {f"meta/episodes/{name}": number for name, number in numbers_in(file).items()}
-            listed += [row | place for row in parquet.read(columns=plain, use_threads=False).to_pylist()]
+            json.loads((schema.metadata or {}).get(b"huggingface", b"{}"))  # LeRobot reads it, and the statistics too
+            table = parquet.read(use_threads=False).select(plain)
+            listed += [row | place for row in table.to_pylist()]
     counted = info["total_episodes"]
     inside = [row for row in listed if is_count(row.get("episode_index")) and row["episode_index"] < counted]
     beyond = tuple(row for row in listed if is_count(row.get("episode_index")) and row["episode_index"] >= counted)

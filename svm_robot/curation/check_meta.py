@@ -5,6 +5,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
+
 from svm_robot.curation.check_episodes import read_rows
 from svm_robot.curation.findings import Ledger, reason
 from svm_robot.curation.reading import plain_reason, read_table
@@ -151,6 +153,7 @@ def wrong_features(info: dict[str, Any]) -> list[str]:
 def read_tasks(root: Path, info: dict[str, Any], ledger: Ledger) -> list[str]:
     """The sentences in the order of their numbers."""
     table = read_table(root / TASKS)
+    pd.read_parquet(root / TASKS)  # as LeRobot reads it; raises where only what pandas noted beside the rows is damaged
     column = next((name for name in ("task", "__index_level_0__") if name in table.column_names), None)
     if column is None or "task_index" not in table.column_names:
         ledger.wrong("tasks", f"{TASKS} has no column 'task' or 'task_index'")

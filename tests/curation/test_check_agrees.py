@@ -52,9 +52,9 @@ HIDDEN_KINDS = {"digest", "numbers", "stats", "labels", "index", "counters", "vi
 
 
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("seed", range(14))
+@pytest.mark.parametrize("seed", [*range(12), 180, 214])
 def test_they_agree_about_damage_that_nobody_chose(whole, tmp_path, seed):
-    """Bytes changed, cut off and inserted anywhere."""
+    """Bytes changed, cut off and inserted anywhere; 180 and 214 hit what stands beside the rows of metadata files."""
     draw = random.Random(seed)
     root = shutil.copytree(whole[KINDS[seed % 3]], tmp_path / "d")
     file = draw.choice([path for path in sorted(root.rglob("*")) if path.is_file() and path.name[0] != "."])
