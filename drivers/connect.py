@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
+from svm_robot.drivers.lerobot_devices import type_name
 from svm_robot.drivers.shutdown import shut_down
 from svm_robot.drivers.usb_bandwidth import usb_hint
 from svm_robot.errors import DeviceError
@@ -26,7 +27,7 @@ def connect(device: Any, kind: str) -> None:
     if not calibrated:
         left_on = told(shut_down(device))
         port = f" --{kind}.port={device.config.port}" if hasattr(device.config, "port") else ""
-        command = f"lerobot-calibrate --{kind}.type={device.name}{port} --{kind}.id={device.id}"
+        command = f"lerobot-calibrate --{kind}.type={type_name(device)}{port} --{kind}.id={device.id}"
         raise DeviceError(
             f"{kind} '{device.name}' with id '{device.id}' is not calibrated, or by another file than "
             f"{device.calibration_fpath}; run: {command}{left_on}"

@@ -3,6 +3,7 @@
 import contextlib
 import importlib
 import pkgutil
+from typing import Any
 
 import lerobot.cameras
 import lerobot.robots
@@ -24,3 +25,13 @@ def register_devices() -> None:
     register_third_party_plugins()
     importlib.import_module("svm_robot.drivers.config_virtual_so101")
     importlib.import_module("svm_robot.drivers.cameras.config_video_file")
+
+
+def type_name(device: Any) -> str:
+    """What LeRobot's options call the type of a device (``so101_follower``); its class may call itself otherwise.
+
+    SO-100 and SO-101 share one class: the newer name is given, and both mean the same.
+    """
+    kind = type(device.config)
+    choices = kind.get_known_choices() if hasattr(kind, "get_known_choices") else {}
+    return max((name for name, known in choices.items() if known is kind), default=str(device.name))

@@ -7,6 +7,7 @@ from typing import Any
 from svm_robot.drivers.doctor.arms import Arm
 from svm_robot.drivers.doctor.finding import Finding, ok, problem
 from svm_robot.drivers.fingerprint import calibration_files, carried, differing, in_file, whose
+from svm_robot.drivers.lerobot_devices import type_name
 
 
 def check_calibration(arm: Arm, motor_ids: Sequence[int], rivals: Sequence[tuple[str, Any]]) -> Iterator[Finding]:
@@ -53,5 +54,5 @@ def _by_joint(arm: Arm, marks: Any, own: Any, wrong: dict[str, list[str]]) -> It
 
 
 def _command(arm: Arm) -> str:
-    options = {"type": arm.device.name, "port": arm.port, "id": arm.device.id}
+    options = {"type": type_name(arm.device), "port": arm.port, "id": arm.device.id}
     return " ".join(["lerobot-calibrate", *(f"--{arm.kind}.{name}={value}" for name, value in options.items())])

@@ -71,7 +71,7 @@ def check_cameras(cameras: Cameras, clock: Clock, max_frame_age_s: float, keep: 
         one = measured.get(role)
         if isinstance(one, Finding):
             yield one
-        elif one is None or one.picture is None:
+        elif one is None or one.picture is None or one.fps == 0:
             yield _dumb(role)
         else:
             yield from _judge(role, guard, one, max_frame_age_s, keep(role, one.picture) if keep else "")
@@ -105,7 +105,7 @@ def _judge(role: str, guard: GuardedCamera, one: Measured, max_age_s: float, fil
         yield problem("camera", what, cause="the camera does not have this size", next=FINDER, **where)
     elif why:
         yield problem("camera", f"{why} {what}", cause="lens cap, light, exposure", next="look at the picture", **where)
-    elif one.fps == 0 or 1 / one.fps > max_age_s:
+    elif 1 / one.fps > max_age_s:
         advice = f"ask for a mode with more pictures per second ({FINDER} lists them), or raise max_frame_age_s"
         yield problem("camera", f"too slow for max_frame_age_s {max_age_s:g}: {what}", cause=DIM, next=advice, **where)
     elif one.fps < SLOW_SHARE * (camera.fps or 0):
