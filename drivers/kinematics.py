@@ -94,7 +94,7 @@ class Kinematics:
 
 def known_kinematics(robot: Any, joints: Sequence[str]) -> Kinematics | None:
     """The kinematics of a LeRobot robot; None for one whose geometry or whose joints' ranges nobody has told us."""
-    geometry = GEOMETRIES.get(getattr(robot.config, "type", "") or robot.name)
+    geometry = GEOMETRIES.get(getattr(getattr(robot, "config", None), "type", "") or robot.name)
     if geometry is None or any(link.joint not in joints for link in geometry.links):
         return None
     if geometry is VIRTUAL_SO101:

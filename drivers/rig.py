@@ -27,11 +27,13 @@ class RigConfig:
     max_frame_age_s: float = 0.2  # nothing moves on a picture older than this [s]
     start_pose: dict[str, float] | None = None  # joint key -> position an episode starts from; none: stay where it is
     start_speed: float = 30.0  # how fast the arm goes to its start pose [robot units/s; degrees/s on an SO-101]
+    park_pose: dict[str, float] | None = None  # joint key -> position to go to before the torque goes off; none: let go
+    park_speed: float = 30.0  # how fast the arm goes to its park pose [robot units/s]
     dataset_root: str = "runs/dataset"  # where `record` writes when no --dataset is given
     seed: int = 0  # every episode's seed follows from this one
 
     def __post_init__(self) -> None:
-        for name in ("rate_hz", "episode_s", "max_frame_age_s", "start_speed"):
+        for name in ("rate_hz", "episode_s", "max_frame_age_s", "start_speed", "park_speed"):
             value = getattr(self, name)
             if not 0 < value < float("inf"):
                 raise ConfigError(f"{name} is {value}; it must be a number above 0")

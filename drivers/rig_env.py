@@ -1,45 +1,36 @@
-"""Any LeRobot robot as an ``Env``: paced, with capture times, behind the safety limits."""
+"""Any LeRobot robot as an ``Env``: paced, with capture times, behind the safety limits, stopped in order."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from svm_robot.drivers.approach import SETTLE_S, StartPose, walk
 from svm_robot.drivers.camera_frames import camera_sizes, timed_frame
 from svm_robot.drivers.cameras.faults import StaleCameraError
 from svm_robot.drivers.clock import Clock
 from svm_robot.drivers.identity import calibration_hash, camera_identities, joint_units, robot_id
+from svm_robot.drivers.kinematics import Kinematics
+from svm_robot.drivers.link import RobotLink
 from svm_robot.drivers.observation import Applied, Observation, Spec
 from svm_robot.drivers.rig_statistics import RigStatistics, rig_statistics
 from svm_robot.drivers.safety import Safety, SafetyConfig
-from svm_robot.drivers.shutdown import shut_down
+from svm_robot.drivers.safety.guardian import Guardian
+from svm_robot.drivers.safety.motor_stop import MotorStop, Moves
+from svm_robot.drivers.safety.motor_watch import MotorWatch
+from svm_robot.drivers.safety.steps import Steps, StopTimes
+from svm_robot.drivers.safety.watchdog import Watchdog
+from svm_robot.drivers.shutdown import keeps_no_torque, parts_to_release
 from svm_robot.drivers.ticker import Ticker
-from svm_robot.drivers.usb_bandwidth import usb_hint
 from svm_robot.errors import ConfigError, DeviceError, StaleError, UnsafeActionError
 
 FloatArray = NDArray[np.float32]
 ImageArray = NDArray[np.uint8]
 
-ARRIVED = 3.0
-"""A joint this near to its start position has arrived [robot units]."""
-SETTLE_S = 2.0
-"""How long the arm may take to arrive after the last target of the way."""
-
-
-@dataclass(frozen=True)
-class StartPose:
-    """Where episodes start, and how the arm gets there."""
-
-    pose: Mapping[str, float] = field(default_factory=dict)
-    """Joint key -> position; joints that are not named stay where they are."""
-    speed: float = 30.0
-    """Greatest speed of any joint on the way [robot units/s]; where the safety limits allow less, they win."""
-
 
 class RigEnv:
-    """Four verbs over a connected robot. Not thread-safe; ``close`` may be called twice."""
+    """Five verbs over a connected robot. Not thread-safe; ``close`` may be called twice."""
 
     def __init__(
         self,
@@ -51,14 +42,20 @@ class RigEnv:
         limits: Mapping[str, tuple[float, float]],
         max_frame_age_s: float,
         start: StartPose | None = None,
+        park: StartPose | None = None,
+        kinematics: Kinematics | None = None,
         reset_scene: Callable[[int | None], None] | None = None,
         recover: Callable[[], None] | None = None,
+        guardian: Guardian | None = None,
+        times: StopTimes | None = None,
+        tell: Callable[[str], None] = lambda _: None,
     ) -> None:
         """``limits``: joint key -> (lower, upper) in robot units; ``reset_scene``: what a virtual cell does by itself;
-        ``recover``: opens cameras again that failed in the last episode.
+        ``recover``: opens cameras again that failed in the last episode; ``park``: where the arm goes before its torque
+        goes off; ``kinematics``: for ``safety.workspace``; ``tell`` takes lines for the user.
 
         Raises ``ConfigError`` when the robot has no joint positions, when a joint has no range (neither in ``limits``
-        nor under ``safety.limits``), when the start pose names a joint it does not have, or when a camera gives depth.
+        nor under ``safety.limits``), when a pose names a joint it does not have, or when a camera gives depth.
         """
         self.robot, self.clock = robot, clock
         joints = tuple(key for key, kind in robot.action_features.items() if key.endswith(".pos") and kind is float)
@@ -73,14 +70,23 @@ class RigEnv:
             calibration=calibration_hash(robot),
             camera_identities=camera_identities(robot),
         )
-        self.start = start or StartPose()
-        self._check({*limits, *safety.limits})
+        self.start, self.park = start or StartPose(), park or StartPose()
         self.max_frame_age_s = max_frame_age_s
         self.reset_scene, self.recover = reset_scene, recover
-        self.safety = Safety(safety, joints, limits, rate_hz)
+        self.safety = Safety(safety, joints, limits, rate_hz, kinematics, tell)
+        self._check({*limits, *safety.limits})
+        self.link = RobotLink(robot, joints, clock)
         self.ticker = Ticker(rate_hz, clock)
+        self.motor_watch = MotorWatch(getattr(robot, "bus", None), safety.motors, clock)
+        self.watchdog = Watchdog(clock, safety.watchdog_s, safety.hang_s, self._hold, self._hangs)
+        self.times, self.steps = times or StopTimes(), Steps(clock)
+        self.motors = MotorStop(self.link, self._moves(), self.steps, self.times)
+        self.guardian = guardian
+        if guardian is not None:
+            guardian.stop_motors, guardian.hurry = self._stop_without_main_thread, self.motors.hurry.set
         self._previous: FloatArray | None = None
         self._ages: dict[str, list[float]] = {role: [] for role in cameras}
+        self._hang: DeviceError | None = None
         self._closed = False
 
     def reset(self, seed: int | None = None) -> None:
@@ -89,10 +95,14 @@ class RigEnv:
         Raises ``DeviceError`` when the arm does not arrive (something is in its way, or a motor is off), or when a
         camera that failed does not come back.
         """
+        if self.motors.begun:
+            raise DeviceError(f"the motors are switched off ({self.link.stopped}); open the rig again")
+        self.watchdog.rest()
         if self.recover is not None:
             self.recover()
+        self.safety.restart()
         if self.start.pose:
-            self._go_to_start()
+            walk(self.link, self.safety, self.start, self.spec.rate_hz, self.clock, "start")
         if self.reset_scene is not None:
             self.reset_scene(seed)
         self._previous = None
@@ -101,12 +111,15 @@ class RigEnv:
     def observe(self, frames: bool = True) -> Observation:
         """Wait for the next tick, then read joints and newest frames.
 
-        Raises ``StaleError`` naming the camera and the age when a frame is older than allowed, ``DeviceError`` when an
-        arm or camera does not answer.
+        Raises ``StaleError`` naming the camera and the age when a frame is older than allowed, or when the watchdog had
+        to hold the arm; ``DeviceError`` when an arm or camera does not answer, or a motor is overloaded.
         """
         self.ticker.wait()
-        raw, now = self._read()
-        state = self._state(raw)
+        self._check_late()
+        with self.link.turn():
+            raw, now = self.link.observation()
+            self.motor_watch.look()
+        state = self.link.state(raw)
         if self._previous is None:
             self._previous = state
         pictures: dict[str, ImageArray] = {}
@@ -119,24 +132,50 @@ class RigEnv:
     def apply(self, action: FloatArray) -> Applied:
         """Send (J,) absolute joint targets, limited relative to the last targets sent; does not wait.
 
-        Raises ``UnsafeActionError`` for a non-finite or wrongly shaped action; nothing is sent then.
+        Raises ``UnsafeActionError`` for a non-finite or wrongly shaped action, ``StaleError`` when the watchdog had to
+        hold the arm meanwhile; nothing is sent then.
         """
+        self._check_late()
         previous = self._previous
         if previous is None:
             self.safety.checked(action, "action")
             raise UnsafeActionError("apply() came before the first observe(): nothing is known of where the arm is")
-        limited = self.safety.limit(action, previous)
-        sent = self._send(limited.sent)
+        limited = self.safety.limit(action, previous, self.clock.now_s())
+        sent = self.link.send(limited.sent)
+        self.watchdog.feed()
         self._previous = sent
         return Applied(sent, limited.clipped or bool(np.any(sent != limited.sent)))
 
+    def rest(self, error: BaseException | None = None) -> None:
+        """No more actions come. ``error``: what broke the episode off; see ``Env.rest``."""
+        self.watchdog.rest()
+        if isinstance(error, StaleError):
+            self.steps.run("hold", self._hold, self.times.hold_s)
+        elif error is not None:
+            self.make_safe(error)
+
+    def make_safe(self, error: BaseException | None = None) -> None:
+        """Hold or park, then torque off, once; returns when that is over. ``error``: why the session ends, if not well.
+
+        The arm is parked unless a device failed: a joint that does not answer makes every way a guess.
+        """
+        if self.guardian is not None and error is not None:
+            self.guardian.stopping(130 if isinstance(error, KeyboardInterrupt) else getattr(error, "exit_code", 1))
+        why = f"the session ended ({type(error).__name__})" if error is not None else "the session ended"
+        self.motors.run(
+            why, park=not isinstance(error, DeviceError) or isinstance(error, StaleError) or error is self._hang
+        )
+
     def close(self) -> None:
-        """Torque off, then disconnect; every part is tried. Raises ``DeviceError`` that names all that failed."""
+        """Motors safe, then disconnect; every part is tried. Raises ``DeviceError`` that names all that failed."""
         if self._closed:
             return
         self._closed = True
-        failures = shut_down(self.robot)
-        if failures:
+        self.watchdog.close()
+        self.make_safe()
+        for name, part in parts_to_release(self.robot):
+            self.steps.run(name, part, self.times.close_s)
+        if failures := self.steps.problems:
             told = "; ".join(dict.fromkeys(map(str, failures)))  # a dead motor fails alone and in the disconnection
             raise DeviceError(
                 f"while switching the robot off: {told}; cut its power if a motor still holds"
@@ -154,49 +193,48 @@ class RigEnv:
     def _check(self, limited: set[str]) -> None:
         if not self.spec.joints:
             raise ConfigError(f"robot '{self.spec.robot_type}' has no joint positions (keys that end in .pos)")
-        unknown = sorted(set(self.start.pose) - set(self.spec.joints))
-        if unknown:
-            raise ConfigError(
-                f"start_pose names {', '.join(unknown)}; the joints of this robot are {', '.join(self.spec.joints)}"
-            )
         free = [joint for joint in self.spec.joints if joint not in limited]
         if free:
             raise ConfigError(
                 f"nothing says how far {', '.join(free)} of this {self.spec.robot_type} may go (its driver shows no "
                 f"calibration); give each a range under safety.limits, for example {free[0]}: [-90, 90]"
             )
-        for joint, position in self.start.pose.items():
-            if not np.isfinite(position):
-                raise ConfigError(f"start_pose of {joint} is {position}; it must be a number")
+        self.start.check("start_pose", self.safety)
+        self.park.check("park_pose", self.safety)
 
-    def _read(self) -> tuple[dict[str, Any], float]:
-        try:
-            raw: dict[str, Any] = self.robot.get_observation()
-        except DeviceError:  # it already says which camera, joint or port
-            raise
-        except TimeoutError as error:
-            raise StaleError(f"{error}; nothing moves on an old picture") from error
-        except (OSError, RuntimeError) as error:  # a pulled cable is an OSError of pyserial, not a ConnectionError
-            advice = usb_hint(error) or "; check cable and power"
-            raise DeviceError(f"{self.spec.robot_type} does not answer: {error}{advice}") from error
-        return raw, self.clock.now_s()
+    def _moves(self) -> Moves:
+        """What a stop consists of on this robot."""
+        way, off = self.park.pose, self.link.motors_off if keeps_no_torque(self.robot) else None
+        longest_s = 360 / self.park.speed + SETTLE_S + 2.0
+        return Moves(self._hold, off, self._go_to_park if way else None, longest_s)
+
+    def _hold(self) -> None:
+        self.link.hold(lambda target: self.safety.limit(target, target).sent)
+
+    def _go_to_park(self) -> None:
+        hurry = self.motors.hurry.is_set
+        walk(self.link, self.safety, self.park, self.spec.rate_hz, self.clock, "park", hurry)
+
+    def _stop_without_main_thread(self, why: str) -> None:
+        self.motors.run(why, park=False)
+
+    def _hangs(self, silent_s: float) -> None:
+        self._hang = DeviceError(
+            f"nothing was commanded for {silent_s:.1f} s (safety.hang_s): whatever chooses or watches the actions hangs"
+        )
+        if self.guardian is not None:
+            self.guardian.hangs(self._hang)
+
+    def _check_late(self) -> None:
+        if late_s := self.watchdog.late_s:
+            raise StaleError(
+                f"no command came for {late_s:.1f} s (safety.watchdog_s allows {self.watchdog.limit_s:g}): the arm was "
+                "held where it was; nothing moves on what was seen before"
+            )
 
     def _camera(self, role: str) -> Any:
         """The object behind a role; None where the robot keeps its cameras elsewhere (some two-armed ones do)."""
         return getattr(self.robot, "cameras", {}).get(role)
-
-    def _state(self, raw: Mapping[str, Any]) -> FloatArray:
-        return np.array([raw[joint] for joint in self.spec.joints], np.float32)
-
-    def _send(self, targets: FloatArray) -> FloatArray:
-        asked = {joint: float(value) for joint, value in zip(self.spec.joints, targets, strict=True)}
-        try:
-            sent = self.robot.send_action(asked)
-        except DeviceError:
-            raise
-        except (OSError, RuntimeError) as error:
-            raise DeviceError(f"{self.spec.robot_type} does not take its targets: {error}") from error
-        return np.array([sent[joint] for joint in self.spec.joints], np.float32)
 
     def _check_age(self, role: str, age_s: float) -> None:
         self._ages[role].append(age_s)
@@ -204,25 +242,3 @@ class RigEnv:
             limit_ms = 1e3 * self.max_frame_age_s
             what = f"newest frame is {1e3 * age_s:.0f} ms old, max_frame_age_s allows {limit_ms:.0f} ms"
             raise StaleCameraError(role, getattr(self._camera(role), "device", ""), age_s, what)
-
-    def _go_to_start(self) -> None:
-        """Straight in joint space, at limited speed, tick by tick."""
-        ticker = Ticker(self.spec.rate_hz, self.clock)
-        begin = self._state(self._read()[0])
-        goal = np.array([self.start.pose.get(j, now) for j, now in zip(self.spec.joints, begin, strict=True)])
-        goal = np.clip(goal, self.safety.lower, self.safety.upper).astype(np.float32)
-        stride = np.minimum(self.start.speed * ticker.period_s, self.safety.max_step)
-        count = int(np.ceil(np.max(np.abs(goal - begin) / stride)))
-        for index in range(1, count + 1):
-            ticker.wait()
-            self._send((begin + (goal - begin) * (index / count)).astype(np.float32))
-        for _ in range(round(SETTLE_S / ticker.period_s) + 1):
-            ticker.wait()
-            away = np.abs(self._state(self._read()[0]) - goal)
-            if np.all(away <= ARRIVED):
-                return
-        worst = int(np.argmax(away))
-        raise DeviceError(
-            f"{self.spec.joints[worst]} stopped {away[worst]:.1f} away from its start position; "
-            "is something in its way, or its motor off?"
-        )

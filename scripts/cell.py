@@ -11,6 +11,7 @@ from svm_robot.drivers.rig import RigConfig
 from svm_robot.errors import ConfigError, DeviceError
 from svm_robot.rollout import Env, Operator, Policy
 from svm_robot.scripts.cli import warn
+from svm_robot.scripts.ending import Ending
 
 if TYPE_CHECKING:
     from svm_robot.drivers.rig_env import RigEnv
@@ -30,6 +31,8 @@ class Cell:
     truth: "Judged | None"
     _expert: Callable[[int], Policy] | None
     _teleop: Callable[[], Policy]
+    ending: Ending
+    """The steps by which a session ends."""
 
     def judge(self) -> Operator:
         """The simulator's own verdicts. Raises ``ConfigError`` on a real robot."""
@@ -64,12 +67,14 @@ def open_cell(rig: RigConfig, *, clumsiness: float = 1.0) -> Iterator[Cell]:
 
 
 def _open_lockstep(rig: RigConfig, robot: VirtualSO101Config, clumsiness: float, stack: ExitStack) -> Cell:
+    from svm_robot.drivers.clock import MonotonicClock
+    from svm_robot.drivers.safety.steps import Steps
     from svm_robot.drivers.virtual.expert import ScriptedExpert
     from svm_robot.drivers.virtual.lockstep import LockstepEnv
     from svm_robot.drivers.virtual.world import World
 
     world = World(robot.task, robot.disturbance, robot.camera_sizes, seed=rig.seed)
-    env = LockstepEnv(world, rate_hz=rig.rate_hz, safety=rig.safety, robot_type=robot.type)
+    env = LockstepEnv(world, rate_hz=rig.rate_hz, safety=rig.safety, robot_type=robot.type, tell=warn)
     stack.callback(env.close)
 
     def expert(seed: int) -> Policy:
@@ -78,24 +83,29 @@ def _open_lockstep(rig: RigConfig, robot: VirtualSO101Config, clumsiness: float,
     def teleop() -> Policy:
         raise ConfigError("teleoperation needs real time; set robot.link to wire")
 
-    return Cell(env, world, expert, teleop)
+    return Cell(env, world, expert, teleop, Ending(Steps(MonotonicClock())))
 
 
 def _open_robot(rig: RigConfig, clumsiness: float, stack: ExitStack) -> Cell:
     """A LeRobot robot: a real one, or the virtual one over its wire."""
     from lerobot.robots import make_robot_from_config
 
+    from svm_robot.drivers.approach import StartPose
     from svm_robot.drivers.bus.attach import attach, bus_troubles
     from svm_robot.drivers.cameras.group import guard_cameras
     from svm_robot.drivers.cameras.quiet import told_once
     from svm_robot.drivers.clock import MonotonicClock
     from svm_robot.drivers.connect import connect
+    from svm_robot.drivers.kinematics import known_kinematics
     from svm_robot.drivers.limits import joint_limits
     from svm_robot.drivers.ports import bind_ports
-    from svm_robot.drivers.rig_env import RigEnv, StartPose
+    from svm_robot.drivers.rig_env import RigEnv
+    from svm_robot.drivers.safety.guardian import Guardian
+    from svm_robot.drivers.safety.steps import Steps
     from svm_robot.drivers.shutdown import shut_down
     from svm_robot.drivers.virtual_so101 import VirtualSO101
 
+    guardian = stack.enter_context(Guardian(warn))
     stack.enter_context(told_once())
     config, notes = bind_ports(rig.robot, "robot")
     robot, clock = make_robot_from_config(config), MonotonicClock()
@@ -117,28 +127,34 @@ def _open_robot(rig: RigConfig, clumsiness: float, stack: ExitStack) -> Cell:
         limits=joint_limits(robot),
         max_frame_age_s=rig.max_frame_age_s,
         start=StartPose(rig.start_pose or {}, rig.start_speed),
+        park=StartPose(rig.park_pose or {}, rig.park_speed),
+        kinematics=known_kinematics(robot, tuple(robot.action_features)),
         reset_scene=virtual.reset if virtual else None,
         recover=cameras.recover,
+        guardian=guardian,
+        tell=warn,
     )
+    ending = Ending(Steps(clock, env.steps.log), env)
     stack.push(partial(_close, env))
-    stack.callback(lambda: _tell_timing(env.statistics(), bus_troubles(robot)))
+    stack.callback(lambda: _tell_timing(env.statistics(), bus_troubles(robot), env.safety.told()))
     for role in env.untimed_cameras:
         warn(f"camera '{role}' tells no capture time: its pictures always count as fresh, even frozen ones")
     if virtual is not None:
         stack.callback(_tell_slowness, virtual)
+    stack.callback(env.make_safe)  # before anything of the above, which may hang
 
     def teleop() -> Policy:
-        return _open_teleop(rig, env.spec.joints, stack)
+        return _open_teleop(rig, env.spec.joints, stack, ending)
 
     if virtual is None:
-        return Cell(env, None, None, teleop)
+        return Cell(env, None, None, teleop, ending)
 
     from svm_robot.drivers.virtual.expert import ScriptedExpert
 
-    return Cell(env, virtual, lambda seed: ScriptedExpert(virtual, clumsiness, seed), teleop)
+    return Cell(env, virtual, lambda seed: ScriptedExpert(virtual, clumsiness, seed), teleop, ending)
 
 
-def _open_teleop(rig: RigConfig, joints: tuple[str, ...], stack: ExitStack) -> Policy:
+def _open_teleop(rig: RigConfig, joints: tuple[str, ...], stack: ExitStack, ending: Ending) -> Policy:
     from lerobot.teleoperators import make_teleoperator_from_config
 
     from svm_robot.drivers.bus.attach import attach
@@ -158,7 +174,7 @@ def _open_teleop(rig: RigConfig, joints: tuple[str, ...], stack: ExitStack) -> P
     attach(teleoperator, rig.bus)
     degrees = True if isinstance(rig.robot, VirtualSO101Config) else getattr(rig.robot, "use_degrees", None)
     policy = TeleopPolicy(teleoperator, joints, degrees)
-    stack.callback(lambda: _tell_failures("teleoperator", shut_down(teleoperator)))
+    ending.closing(stack, "switching the teleoperator off", lambda: _raise(shut_down(teleoperator)), serious=False)
     connect(teleoperator, "teleop")
     return policy
 
@@ -173,16 +189,24 @@ def _close(env: "RigEnv", kind: object, error: BaseException | None, trace: obje
         warn(str(failure))
 
 
+def _raise(failures: Sequence[Exception]) -> None:
+    """A leader that cannot be switched off is told, and is no reason to call the session a failure."""
+    if failures:
+        raise DeviceError("; ".join(dict.fromkeys(map(str, failures)))) from failures[0]
+
+
 def _tell_failures(what: str, failures: Sequence[Exception]) -> None:
     for failure in dict.fromkeys(map(str, failures)):
         warn(f"while switching the {what} off: {failure}; cut its power if a motor still holds")
 
 
-def _tell_timing(statistics: "RigStatistics", troubles: Sequence[str]) -> None:
+def _tell_timing(statistics: "RigStatistics", troubles: Sequence[str], cuts: Sequence[str]) -> None:
     if statistics.ticks:
         warn(f"timing: {statistics}")
     for trouble in troubles:
         warn(f"bus: {trouble}")
+    for cut in cuts:
+        warn(f"safety: {cut}")
 
 
 def _tell_slowness(cell: "VirtualCell") -> None:

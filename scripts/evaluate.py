@@ -86,7 +86,7 @@ def run(
     from svm_robot.policies.checkpoint import check_fits
     from svm_robot.scripts.cell import open_cell
 
-    with open_cell(rig) as cell, who_judges(cell, judge) as operator:
+    with open_cell(rig) as cell, who_judges(cell, judge) as operator, cell.ending.motors_first():
         check_fits(policy.flow, cell.env.spec)
         return evaluate(
             cell.env,
@@ -96,7 +96,7 @@ def run(
             seed=rig.seed,
             max_steps=rig.max_steps,
             task=rig.task,
-            listeners=listeners,
+            listeners=[cell.ending.patient(listener, "ending the display") for listener in listeners],
         )
 
 

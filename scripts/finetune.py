@@ -71,7 +71,8 @@ def main(args: list[str]) -> int:
         tuner.prepare(offline.episodes, config.resume)
         progress.begin(tuner.counters.env_steps)
         try:
-            result = tuner.run([*parts.listeners(config.run, config.learning, tuner.counters), progress])
+            with cell.ending.motors_first():
+                result = tuner.run([*parts.listeners(config.run, config.learning, tuner.counters), progress])
         except KeyboardInterrupt:
             progress.say(
                 f"stopped after {tuner.counters.env_steps} steps; the last whole episode is saved in {config.run}"

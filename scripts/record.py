@@ -86,7 +86,8 @@ def main(args: list[str]) -> int:
         recorder = new_recorder(config, root, cell.env.spec, latent_dim)
         recorder.check_room()
         recorder.open()
-        stack.callback(recorder.close)
+        ending = cell.ending
+        ending.closing(stack, "closing the dataset", recorder.close)
         compare_labels(config, root, recorder.episodes)
         if recorder.accepted:
             warn(f"continued with another set-up: {'; '.join(recorder.accepted)}")
@@ -94,17 +95,18 @@ def main(args: list[str]) -> int:
             warn(f"an earlier recording was cut off; what it left unfinished lies in {root / SET_ASIDE}")
         report = Console(live, in_place=config.judge and sys.stdout.isatty())
         try:
-            tally = record(
-                cell.env,
-                policy,
-                operator,
-                recorder,
-                episodes=config.episodes,
-                seed=config.seed,
-                max_steps=config.max_steps,
-                listeners=[live] if live else [],
-                progress=report,
-            )
+            with ending.motors_first():
+                tally = record(
+                    cell.env,
+                    policy,
+                    operator,
+                    ending.patient(recorder, "saving the episode"),
+                    episodes=config.episodes,
+                    seed=config.seed,
+                    max_steps=config.max_steps,
+                    listeners=[ending.patient(live, "ending the live score")] if live else [],
+                    progress=report,
+                )
         except BaseException:
             report.interrupted(recorder.summary)
             raise

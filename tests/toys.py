@@ -76,6 +76,8 @@ class ToyEnv:
     def succeeded(self) -> bool:
         return bool(np.all(np.abs(self.q - 50) < 5))
 
+    def rest(self, error: BaseException | None = None) -> None: ...
+
     def close(self) -> None:
         self.closed += 1
 

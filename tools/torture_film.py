@@ -121,6 +121,9 @@ class Film:
         """(1, 2) one step on."""
         return observation.state[None] + 1
 
+    def rest(self, error: BaseException | None = None) -> None:
+        """Nothing moves anyway."""
+
     def close(self) -> None:
         """Nothing to close."""
 

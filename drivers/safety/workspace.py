@@ -60,7 +60,7 @@ class Workspace:
             alone = kept.copy()
             alone[joint] = wanted[joint]
             kept = self._furthest(kept, alone, level)
-        return kept, self._why(wanted)
+        return kept, self.why(wanted)
 
     def _furthest(self, begin: FloatArray, end: FloatArray, level: float) -> FloatArray:
         """The last point on the straight way that is allowed; ``begin`` is."""
@@ -75,7 +75,8 @@ class Workspace:
                 beyond = middle
         return begin + allowed * (end - begin)
 
-    def _why(self, wanted: FloatArray) -> str:
+    def why(self, wanted: FloatArray) -> str:
+        """Which walls the tip of ``wanted`` (J,) has passed."""
         tip = self.kinematics.tip(wanted)
         walls = []
         for axis, place, low, high in zip(AXES, tip, self.lower, self.upper, strict=True):

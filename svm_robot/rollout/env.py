@@ -86,7 +86,7 @@ class Applied(Protocol):
 
 
 class Env(Protocol):
-    """Four verbs. Not thread-safe; ``close`` may be called twice."""
+    """Five verbs. Not thread-safe; ``close`` may be called twice."""
 
     @property
     def spec(self) -> EnvSpec:
@@ -105,6 +105,13 @@ class Env(Protocol):
         """Send (J,) absolute joint targets through the safety limits; does not wait.
 
         Raises ``svm_robot.errors.UnsafeActionError`` for a non-finite or wrongly shaped action; nothing is sent then.
+        """
+
+    def rest(self, error: BaseException | None = None) -> None:
+        """The episode is over: no more actions come until the next ``reset``. The first thing that is done then.
+
+        ``error``: what broke it off. The arm is then stopped where it is; after anything but a ``StaleError`` the
+        motors are made safe for good. Raises nothing that its devices do; what failed is told by ``close``.
         """
 
     def close(self) -> None:

@@ -27,19 +27,21 @@ def run_episode(
 
     The policy is asked for a chunk whenever the last one is used up; the operator is polled after every step.
     Listeners are always told the end, in reverse order, also when something raised; the first error is re-raised.
+    What raised is told to the environment before anybody else, so that the arm stands still while they save.
     """
-    env.reset(seed)
-    policy.reset(seed)
-    start = EpisodeStart(spec=env.spec, task=task, seed=seed, source=policy.source)
     begun: list[Listener] = []
     episode = _Episode(env, policy, operator, listeners, max_steps)
     try:
+        env.reset(seed)
+        policy.reset(seed)
+        start = EpisodeStart(spec=env.spec, task=task, seed=seed, source=policy.source)
         for listener in listeners:
             begun.append(listener)
             listener.on_start(start)
         end = episode.run()
     except BaseException as error:
-        _note(error, _tell_end(begun, episode.aborted(error)))
+        failures = _rest(env, error)
+        _note(error, failures + _tell_end(begun, episode.aborted(error)))
         raise
     failures = _tell_end(begun, end)
     if failures:
@@ -126,6 +128,7 @@ class _Episode:
             final = self.observe(frames=True)  # what a time-out bootstraps from
         except StaleError as error:  # nothing moves any more, so the verdict stands
             stale = f"; no last observation: {error}"
+        self.env.rest()
         if outcome is None:
             outcome = Outcome(self.operator.outcome())
         terminated = outcome is Outcome.SUCCESS  # also at the time limit: success wins ties with the clock
@@ -139,6 +142,15 @@ class _Episode:
     @property
     def duration_s(self) -> float:
         return 0.0 if self.first_time_s is None else self.last_time_s - self.first_time_s
+
+
+def _rest(env: Env, error: BaseException) -> list[BaseException]:
+    """The arm stands still before anybody saves anything; what fails here must not keep the listeners from the end."""
+    try:
+        env.rest(error)
+    except BaseException as failure:  # noqa: BLE001  (a Ctrl-C among them)
+        return [failure]
+    return []
 
 
 def _tell_end(listeners: Sequence[Listener], end: EpisodeEnd) -> list[BaseException]:

@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from svm_robot.drivers.approach import StartPose
 from svm_robot.drivers.camera_frames import camera_sizes, timed_frame
-from svm_robot.drivers.rig_env import RigEnv, StartPose
+from svm_robot.drivers.rig_env import RigEnv
 from svm_robot.drivers.safety import SafetyConfig
 from svm_robot.drivers.shutdown import shut_down
 from svm_robot.drivers.ticker import Ticker
