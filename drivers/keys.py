@@ -1,6 +1,7 @@
 """Keys from the bytes a terminal sends. Pure: no terminal, no clock."""
 
 import codecs
+from collections.abc import Sequence
 from enum import Enum, auto
 
 LONE_ESCAPE_S = 0.1
@@ -31,7 +32,7 @@ class KeyReader:
 
     def feed(self, data: bytes, now_s: float) -> list[str]:
         """Only what can be a verdict: lower-case letters and ``enter``. Everything else is left out."""
-        return [key.lower() for key in self.keys(data, now_s) if key == "enter" or (key.isascii() and is_letter(key))]
+        return letters(self.keys(data, now_s))
 
     def keys(self, data: bytes, now_s: float) -> list[str]:
         """Every key in ``data``: characters as they were typed, ``enter``, ``backspace``, ``escape``, the four arrows.
@@ -71,3 +72,8 @@ class KeyReader:
 def is_letter(key: str) -> bool:
     """True for one letter, False for the name of a key."""
     return len(key) == 1 and key.isalpha()
+
+
+def letters(keys: Sequence[str]) -> list[str]:
+    """Of these keys only what can be a verdict: letters, in lower case, and ``enter``."""
+    return [key.lower() for key in keys if key == "enter" or (key.isascii() and is_letter(key))]

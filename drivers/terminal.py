@@ -6,10 +6,11 @@ would mean success; it loses the terminal's settings on SIGTERM; and it needs a 
 
 import sys
 import time
+from collections.abc import Callable
 from types import TracebackType
 from typing import Self, TextIO
 
-from svm_robot.drivers.keys import KeyReader
+from svm_robot.drivers.keys import KeyReader, letters
 from svm_robot.drivers.single_keys import SingleKeys
 
 VERDICTS = {"s": "success", "f": "failure", "u": "unsure", "d": "aborted"}
@@ -21,8 +22,19 @@ INSTEAD = "Use --judge on the virtual robot, or run this in a terminal (over SSH
 class TerminalOperator:
     """Satisfies the operator's seam. Use it in a ``with`` block: the terminal is put back on every way out."""
 
-    def __init__(self, keys: TextIO | None = None, screen: TextIO | None = None) -> None:
-        """``keys`` and ``screen``: standard input and standard error unless given."""
+    def __init__(
+        self,
+        keys: TextIO | None = None,
+        screen: TextIO | None = None,
+        also: Callable[[str], None] = lambda key: None,
+        more_help: str = "",
+    ) -> None:
+        """``keys`` and ``screen``: standard input and standard error unless given.
+
+        ``also``: told every key that is pressed while an episode runs, as ``KeyReader.keys`` names it; ``more_help``:
+        what these keys do.
+        """
+        self.also, self.help = also, f"{HELP}; {more_help}" if more_help else HELP
         self.keys = keys if keys is not None else sys.stdin
         self.screen = screen if screen is not None else sys.stderr
         self._single = SingleKeys(self.keys, INSTEAD)
@@ -54,12 +66,12 @@ class TerminalOperator:
         self._pressed(0.0)
         if self._stop:
             return
-        self._say(f"episode {episode}: prepare the scene, then press Enter (q stops). During it: {HELP}")
+        self._say(f"episode {episode}: prepare the scene, then press Enter (q stops). During it: {self.help}")
         self._wait_for({"enter", STOP})
 
     def poll(self, step: object) -> str | None:
         """The verdict whose key was pressed since the last call, or None; never waits."""
-        return next((VERDICTS[key] for key in self._pressed(0.0) if key in VERDICTS), None)
+        return next((VERDICTS[key] for key in self._pressed(0.0, self.also) if key in VERDICTS), None)
 
     def outcome(self) -> str:
         """Ask, and wait for an answer."""
@@ -76,9 +88,12 @@ class TerminalOperator:
                 if key in wanted:
                     return key
 
-    def _pressed(self, timeout_s: float | None) -> list[str]:
+    def _pressed(self, timeout_s: float | None, also: Callable[[str], None] = lambda key: None) -> list[str]:
         """What was typed since the last call; waits up to ``timeout_s`` (None: for ever). A ``q`` among it is noted."""
-        keys = self._reader.feed(self._single.read(timeout_s), time.monotonic())
+        every = self._reader.keys(self._single.read(timeout_s), time.monotonic())
+        for key in every:
+            also(key)
+        keys = letters(every)
         if STOP in keys and not self._stop:  # also behind a verdict: "sq" typed at once
             self._stop = True
             self._say("stopping after this episode")

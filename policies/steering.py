@@ -83,6 +83,10 @@ class SteeredPolicy:
         self._step, self.latent, self._seen = 0, None, None
         self.pilot.reset(seed)
 
+    def resume(self, step: int) -> None:
+        """Somebody else acted meanwhile: so many control steps of the episode are over."""
+        self._step = step
+
     @torch.inference_mode()
     def act(self, observation: Observation) -> FloatArray:
         """(c, J) absolute targets; ``latent`` holds the noise they came from."""

@@ -12,6 +12,9 @@ import toys
 from toy_flow import tiny_flow
 
 from svm_robot.drivers.teleop import TeleopPolicy
+from svm_robot.drivers.teleop.hand import RelativeHand
+from svm_robot.drivers.teleop.jog import JogHand
+from svm_robot.drivers.teleop.takeover import TakeOver
 from svm_robot.drivers.virtual.expert import ScriptedExpert
 from svm_robot.drivers.virtual.lockstep import LockstepEnv
 from svm_robot.drivers.virtual.world import World
@@ -53,6 +56,9 @@ POLICIES = {
     "flow, actor": Row(lambda env: SteeredPolicy(tiny_flow(), ActorPilot(Actor(67, 6, 8, bound=1.5), True, 40), 40)),
     "script": Row(lambda env: ScriptedExpert(env.world, 1.0, seed=0), virtual, latent_dim=None),
     "teleoperator": Row(lambda env: TeleopPolicy(Leader(env), env.spec.joints, True), latent_dim=None),
+    "relative leader": Row(lambda env: RelativeHand(TeleopPolicy(Leader(env), env.spec.joints, True)), latent_dim=None),
+    "keys": Row(lambda env: JogHand(env.spec.joints), latent_dim=None),
+    "policy with take-over": Row(lambda env: TakeOver(toys.ToyPolicy(), JogHand(env.spec.joints)), latent_dim=2),
 }
 
 
