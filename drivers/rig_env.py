@@ -160,7 +160,7 @@ class RigEnv:
         The arm is parked unless a device failed: a joint that does not answer makes every way a guess.
         """
         if self.guardian is not None and error is not None:
-            self.guardian.stopping(130 if isinstance(error, KeyboardInterrupt) else getattr(error, "exit_code", 1))
+            self.guardian.stopping(getattr(error, "exit_code", 1))
         why = f"the session ended ({type(error).__name__})" if error is not None else "the session ended"
         self.motors.run(
             why, park=not isinstance(error, DeviceError) or isinstance(error, StaleError) or error is self._hang

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from svm_robot.drivers.config_virtual_so101 import VirtualSO101Config
 from svm_robot.drivers.rig import RigConfig
@@ -16,6 +16,8 @@ from svm_robot.scripts.ending import Ending
 if TYPE_CHECKING:
     from svm_robot.drivers.rig_env import RigEnv
     from svm_robot.drivers.rig_statistics import RigStatistics
+    from svm_robot.drivers.teleop import TeleopPolicy
+    from svm_robot.drivers.teleop.hand import Hand
     from svm_robot.drivers.virtual.cell import VirtualCell
     from svm_robot.drivers.virtual.judge import Judged
 
@@ -31,6 +33,7 @@ class Cell:
     truth: "Judged | None"
     _expert: Callable[[int], Policy] | None
     _teleop: Callable[[], Policy]
+    _hand: "Callable[[], Hand]"
     ending: Ending
     """The steps by which a session ends."""
 
@@ -51,6 +54,10 @@ class Cell:
     def teleop(self) -> Policy:
         """The rig's leader arm or other teleoperator, connected. Closed together with the cell."""
         return self._teleop()
+
+    def hand(self) -> "Hand":
+        """The same as a hand that can begin anywhere without a jump; also a gamepad."""
+        return self._hand()
 
 
 @contextmanager
@@ -80,15 +87,16 @@ def _open_lockstep(rig: RigConfig, robot: VirtualSO101Config, clumsiness: float,
     def expert(seed: int) -> Policy:
         return ScriptedExpert(world, clumsiness, seed)
 
-    def teleop() -> Policy:
+    def teleop() -> "NoReturn":
         raise ConfigError("teleoperation needs real time; set robot.link to wire")
 
-    return Cell(env, world, expert, teleop, Ending(Steps(MonotonicClock())))
+    return Cell(env, world, expert, teleop, teleop, Ending(Steps(MonotonicClock())))
 
 
 def _open_robot(rig: RigConfig, clumsiness: float, stack: ExitStack) -> Cell:
     """A LeRobot robot: a real one, or the virtual one over its wire."""
     from lerobot.robots import make_robot_from_config
+    from lerobot.teleoperators import make_teleoperator_from_config
 
     from svm_robot.drivers.approach import StartPose
     from svm_robot.drivers.bus.attach import attach, bus_troubles
@@ -96,6 +104,7 @@ def _open_robot(rig: RigConfig, clumsiness: float, stack: ExitStack) -> Cell:
     from svm_robot.drivers.cameras.quiet import told_once
     from svm_robot.drivers.clock import MonotonicClock
     from svm_robot.drivers.connect import connect
+    from svm_robot.drivers.fingerprint import rival_of
     from svm_robot.drivers.kinematics import known_kinematics
     from svm_robot.drivers.limits import joint_limits
     from svm_robot.drivers.ports import bind_ports
@@ -116,7 +125,7 @@ def _open_robot(rig: RigConfig, clumsiness: float, stack: ExitStack) -> Cell:
         warn(note)
     # a Ctrl-C while it connects, or limits that do not fit, must not leave torque on
     stack.callback(lambda: _tell_failures("robot", shut_down(robot)))
-    connect(robot, "robot")
+    connect(robot, "robot", rival_of(rig.teleop, make_teleoperator_from_config))
     cameras.check(rig.max_frame_age_s)
     virtual = robot.cell if isinstance(robot, VirtualSO101) else None
     env = RigEnv(
@@ -144,24 +153,27 @@ def _open_robot(rig: RigConfig, clumsiness: float, stack: ExitStack) -> Cell:
     stack.callback(env.make_safe)  # before anything of the above, which may hang
 
     def teleop() -> Policy:
-        return _open_teleop(rig, env.spec.joints, stack, ending)
+        return _open_teleop(rig, robot, stack, ending, partial(_leader, rig, env.spec.joints))
+
+    def hand() -> "Hand":
+        return _open_teleop(rig, robot, stack, ending, partial(_hand, rig, env.spec.joints))
 
     if virtual is None:
-        return Cell(env, None, None, teleop, ending)
+        return Cell(env, None, None, teleop, hand, ending)
 
     from svm_robot.drivers.virtual.expert import ScriptedExpert
 
-    return Cell(env, virtual, lambda seed: ScriptedExpert(virtual, clumsiness, seed), teleop, ending)
+    return Cell(env, virtual, lambda seed: ScriptedExpert(virtual, clumsiness, seed), teleop, hand, ending)
 
 
-def _open_teleop(rig: RigConfig, joints: tuple[str, ...], stack: ExitStack, ending: Ending) -> Policy:
+def _open_teleop[P](rig: RigConfig, robot: object, stack: ExitStack, ending: Ending, made: Callable[[Any], P]) -> P:
+    """``made``: from LeRobot's teleoperator, not connected yet, what moves the robot."""
     from lerobot.teleoperators import make_teleoperator_from_config
 
     from svm_robot.drivers.bus.attach import attach
     from svm_robot.drivers.connect import connect
     from svm_robot.drivers.ports import bind_ports
     from svm_robot.drivers.shutdown import shut_down
-    from svm_robot.drivers.teleop import TeleopPolicy
 
     if rig.teleop is None:
         raise ConfigError(
@@ -172,11 +184,26 @@ def _open_teleop(rig: RigConfig, joints: tuple[str, ...], stack: ExitStack, endi
         warn(note)
     teleoperator = make_teleoperator_from_config(config)
     attach(teleoperator, rig.bus)
-    degrees = True if isinstance(rig.robot, VirtualSO101Config) else getattr(rig.robot, "use_degrees", None)
-    policy = TeleopPolicy(teleoperator, joints, degrees)
+    policy = made(teleoperator)
     ending.closing(stack, "switching the teleoperator off", lambda: _raise(shut_down(teleoperator)), serious=False)
-    connect(teleoperator, "teleop")
+    connect(teleoperator, "teleop", robot)
     return policy
+
+
+def _leader(rig: RigConfig, joints: tuple[str, ...], teleoperator: Any) -> "TeleopPolicy":
+    from svm_robot.drivers.teleop import TeleopPolicy
+
+    degrees = True if isinstance(rig.robot, VirtualSO101Config) else getattr(rig.robot, "use_degrees", None)
+    return TeleopPolicy(teleoperator, joints, degrees)
+
+
+def _hand(rig: RigConfig, joints: tuple[str, ...], teleoperator: Any) -> "Hand":
+    from svm_robot.drivers.teleop.gamepad import GamepadHand, has_sticks
+    from svm_robot.drivers.teleop.hand import RelativeHand
+
+    if has_sticks(teleoperator):
+        return GamepadHand(teleoperator, joints)
+    return RelativeHand(_leader(rig, joints, teleoperator))
 
 
 def _close(env: "RigEnv", kind: object, error: BaseException | None, trace: object) -> None:

@@ -5,7 +5,7 @@ import json
 import re
 import sys
 from collections.abc import Sequence
-from contextlib import redirect_stderr
+from contextlib import redirect_stderr, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -159,4 +159,5 @@ def useful_cause(error: BaseException) -> str:
 
 def warn(text: str) -> None:
     """A note for the person at the terminal, kept out of standard output."""
-    print(f"note: {text}", file=sys.stderr)
+    with suppress(OSError):  # a terminal that is gone: no reason to leave a robot as it is
+        print(f"note: {text}", file=sys.stderr)

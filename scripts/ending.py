@@ -46,6 +46,10 @@ class Ending:
 
         stack.push(close)
 
+    def told(self, say: Callable[[], object]) -> None:
+        """Last words for the person at the terminal; one that is gone or stuck changes nothing."""
+        self.steps.run("telling what was saved", say, self.times.hold_s)
+
     def patient(self, listener: Any, name: str) -> Any:
         """The listener, whose end of an episode may take so long and no longer."""
         return Patient(listener, name, self.steps, self.times.save_s)

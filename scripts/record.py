@@ -4,6 +4,7 @@ import sys
 import time
 from contextlib import ExitStack
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -27,6 +28,7 @@ class RecordConfig(RigConfig):
     episodes: int = 10  # how many episodes to add
     dataset: str | None = None  # folder to write into, continued when it exists; default: the rig's dataset_root
     control: Literal["script", "teleop", "policy"] = "script"  # who moves the robot
+    takeover: Literal["none", "keyboard", "leader"] = "none"  # who may take over from a policy with the key t
     policy: str | None = None  # checkpoint of a flow policy; only with --control=policy
     noise: Literal["auto", "sampled", "zero"] = "auto"  # auto: the finetuned pilot if there is one, else sampled
     judge: bool = False  # let the virtual world say the outcome, instead of the keys s/f/u/d
@@ -55,6 +57,8 @@ class RecordConfig(RigConfig):
             raise ConfigError(f"keep_free_mb is {self.keep_free_mb}; it must be 0 or more")
         if (self.control == "policy") != (self.policy is not None):
             raise ConfigError("--control=policy and --policy=PATH belong together")
+        if self.takeover != "none" and self.control == "teleop":
+            raise ConfigError("--takeover is for --control=policy or script; with teleop a person acts already")
 
 
 def main(args: list[str]) -> int:
@@ -65,7 +69,7 @@ def main(args: list[str]) -> int:
     from svm_robot.data.stills import check_pictures
     from svm_robot.scripts.cell import open_cell
     from svm_robot.scripts.cli import parse, split_positionals, warn
-    from svm_robot.scripts.evaluate import who_judges
+    from svm_robot.scripts.hands import acting
     from svm_robot.scripts.record_console import Console
 
     words, options = split_positionals(args, USAGE, 1, 1)
@@ -82,7 +86,7 @@ def main(args: list[str]) -> int:
         policy = actor(config, cell, steered)
         if live is not None:
             live.check(cell.env.spec, policy.source)
-        operator = stack.enter_context(who_judges(cell, config.judge))
+        who = stack.enter_context(acting(config.takeover, config, cell, policy, config.judge))
         recorder = new_recorder(config, root, cell.env.spec, latent_dim)
         recorder.check_room()
         recorder.open()
@@ -98,17 +102,17 @@ def main(args: list[str]) -> int:
             with ending.motors_first():
                 tally = record(
                     cell.env,
-                    policy,
-                    operator,
+                    who.policy,
+                    who.operator,
                     ending.patient(recorder, "saving the episode"),
                     episodes=config.episodes,
                     seed=config.seed,
                     max_steps=config.max_steps,
-                    listeners=[ending.patient(live, "ending the live score")] if live else [],
+                    listeners=[*who.listeners, *([ending.patient(live, "ending the live score")] if live else [])],
                     progress=report,
                 )
         except BaseException:
-            report.interrupted(recorder.summary)
+            ending.told(partial(report.interrupted, recorder.summary))
             raise
     print(f"recorded {tally} into {root}; labels: svm-robot label {root}")
     return 0

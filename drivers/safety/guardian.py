@@ -42,7 +42,7 @@ class Guardian:
         self._received: list[int] = []
         self._hang: SvmRobotError | None = None
         self._ends_s: float | None = None
-        self._code = 1
+        self._code = 0
         self._wake, self._listen = socket.socketpair()
         self._thread = threading.Thread(target=self._watch, name="guardian", daemon=True)
         self._old_fd = -1
@@ -67,9 +67,13 @@ class Guardian:
         self._thread.join(TELL_S)
 
     def stopping(self, code: int) -> None:
-        """The motors are being stopped: from now on the program has ``exit_s`` to end, or is ended with ``code``."""
+        """The motors are being stopped: from now on the program has ``exit_s`` to end, or is ended with ``code``.
+
+        After a signal that is the signal's code, whatever was asked for.
+        """
         if self._ends_s is None:
-            self._code, self._ends_s = code, time.monotonic() + self.times.exit_s
+            self._code = self._code or code
+            self._ends_s = time.monotonic() + self.times.exit_s
             self._nudge(0)
 
     def hangs(self, error: SvmRobotError) -> None:
@@ -77,8 +81,7 @@ class Guardian:
         self._hang = error
         if self._before:
             signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
-        else:
-            self._nudge(signal.SIGINT)
+        self._nudge(signal.SIGINT)  # also to a main thread that is deaf
 
     def _nudge(self, number: int) -> None:
         try:
@@ -87,14 +90,16 @@ class Guardian:
             return  # over already, or more to read than anybody needs
 
     def _on_signal(self, number: int, frame: FrameType | None) -> None:
-        """The first one is passed on as an exception, once. A second one must not cut the shutdown short."""
-        if self._hang is not None and number == signal.SIGINT and not self._received:
-            self._received.append(0)
-            raise self._hang
+        """The first one is passed on as an exception, once. One that comes later must not cut the shutdown short."""
+        first = not self._received and self._ends_s is None
         self._received.append(number)
-        if len(self._received) > 1:
+        if not first:
             self.hurry()
             return
+        if self._hang is not None and number == signal.SIGINT:
+            self._code = self._hang.exit_code
+            raise self._hang
+        self._code = EXIT_CODES[number]
         before = self._before[number]
         if callable(before):
             before(number, frame)
@@ -102,6 +107,7 @@ class Guardian:
 
     def _watch(self) -> None:
         asked_s: float | None = None
+        code = 1
         while True:
             self._listen.settimeout(self._patience(asked_s))
             try:
@@ -113,11 +119,11 @@ class Guardian:
                 return
             if asked_s is None and (stops := [number for number in heard if number in STOPS]):
                 asked_s = time.monotonic()
-                self._code = getattr(self._hang, "exit_code", EXIT_CODES[stops[0]])
+                code = self._hang.exit_code if self._hang is not None else EXIT_CODES[stops[0]]
             now_s = time.monotonic()
             if asked_s is not None and now_s >= asked_s + self.times.grace_s:
                 self.stop_motors("the main thread hangs")
-                self.stopping(self._code)
+                self.stopping(code)
                 asked_s = float("inf")
             if self._ends_s is not None and now_s >= self._ends_s:
                 self._leave()
@@ -135,4 +141,4 @@ class Guardian:
         last = threading.Thread(target=self.tell, args=(text,), daemon=True)
         last.start()
         last.join(TELL_S)
-        self.leave(self._code)
+        self.leave(self._code or 1)
