@@ -1,25 +1,32 @@
 """Connecting a LeRobot device without its questions: what is missing becomes one error that says what to run."""
 
+import inspect
 from collections.abc import Sequence
 from typing import Any
 
+from svm_robot.drivers.fingerprint import check_arm
 from svm_robot.drivers.lerobot_devices import type_name
 from svm_robot.drivers.shutdown import shut_down
 from svm_robot.drivers.usb_bandwidth import usb_hint
-from svm_robot.errors import DeviceError
+from svm_robot.errors import ConfigError, DeviceError
 
 
-def connect(device: Any, kind: str) -> None:
+def connect(device: Any, kind: str, rival: Any = None) -> None:
     """Connect a robot or teleoperator (``kind``: ``robot`` or ``teleop``, as LeRobot's options begin).
 
+    ``rival``: the other device of the rig, to tell exchanged ports by; nothing is written to an arm that is not meant.
     LeRobot would ask at the keyboard when the calibration does not fit; here that is an error. Raises ``DeviceError``;
     everything that was open is closed again then.
     """
+    asks = {"calibrate": False} if "calibrate" in inspect.signature(device.connect).parameters else {}
     try:
-        device.connect(calibrate=False)
+        check_arm(device, kind, rival)
+        device.connect(**asks)
         calibrated = device.is_calibrated
     except DeviceError:
         raise
+    except ImportError as error:
+        raise ConfigError(f"{kind} '{device.name}' needs {error.name}: pip install {error.name}") from error
     except (OSError, RuntimeError) as error:
         left_on = told(shut_down(device))
         text = " ".join(str(error).split())

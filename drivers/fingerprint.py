@@ -5,7 +5,7 @@ and a follower whose ports were exchanged are told apart, also where their adapt
 """
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -59,7 +59,7 @@ def whose(marks: Marks, files: Iterable[Path]) -> list[Path]:
     return [path for path in files if marks and not differing(marks, in_file(path))]
 
 
-def check_arm(device: Any, kind: str, rival: Any = None, rival_kind: str = "") -> None:
+def check_arm(device: Any, kind: str, rival: Any = None) -> None:
     """Refuse an arm that is another one than the rig file says, before anything is written to it.
 
     ``device`` is a LeRobot robot or teleoperator that is not connected; ``rival`` the other one of the rig. Only arms
@@ -77,11 +77,12 @@ def check_arm(device: Any, kind: str, rival: Any = None, rival_kind: str = "") -
         bus.disconnect(disable_torque=False)
     if not differing(marks, own):
         return
+    other = "teleop" if kind == "robot" else "robot"
     theirs = Path(rival.calibration_fpath) if getattr(rival, "calibration_fpath", None) else None
     if theirs is not None and not differing(marks, in_file(theirs)):
         raise DeviceError(
-            f"the ports of {kind} and {rival_kind} are exchanged: on {bus.port} is the arm '{rival.id}', which is the "
-            f"{rival_kind} of this rig; swap {kind}.port and {rival_kind}.port, or the plugs. Nothing was written"
+            f"the ports of {kind} and {other} are exchanged: on {bus.port} is the arm '{rival.id}', which is the "
+            f"{other} of this rig; swap {kind}.port and {other}.port, or the plugs. Nothing was written"
         )
     others = whose(marks, (path for path in calibration_files(device, rival) if path != Path(device.calibration_fpath)))
     if others:
@@ -89,3 +90,8 @@ def check_arm(device: Any, kind: str, rival: Any = None, rival_kind: str = "") -
             f"on {bus.port} is another arm than {kind} '{device.id}': its motors carry the calibration of "
             f"'{others[0].stem}' ({others[0]}); correct {kind}.port or {kind}.id. Nothing was written"
         )
+
+
+def rival_of(config: Any, make: Callable[[Any], Any]) -> Any:
+    """The other device of a rig, made from its configuration and never connected; None where it has no port."""
+    return make(config) if config is not None and hasattr(config, "port") else None

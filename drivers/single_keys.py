@@ -20,7 +20,10 @@ class SingleKeys:
     """The input side of a terminal. ``open`` and ``close`` may be called twice."""
 
     def __init__(self, keys: TextIO | None, instead: str, quiet: bool = False) -> None:
-        """``keys``: None where a program was started without any. ``instead``: what to do then. ``quiet``: Ctrl-Z and Ctrl-S do nothing either."""
+        """``keys``: None where a program was started without any. ``instead``: what to do then.
+
+        ``quiet``: Ctrl-Z and Ctrl-S do nothing either.
+        """
         self.keys, self.instead, self.quiet = keys, instead, quiet
         self._saved: list[Any] | None = None
         self._saved_handler: Any = None

@@ -152,12 +152,8 @@ def _open_robot(rig: RigConfig, clumsiness: float, stack: ExitStack) -> Cell:
         stack.callback(_tell_slowness, virtual)
     stack.callback(env.make_safe)  # before anything of the above, which may hang
 
-    def teleop() -> Policy:
-        return _open_teleop(rig, robot, stack, ending, partial(_leader, rig, env.spec.joints))
-
-    def hand() -> "Hand":
-        return _open_teleop(rig, robot, stack, ending, partial(_hand, rig, env.spec.joints))
-
+    by_hand = partial(_open_teleop, rig, robot, stack, ending)
+    teleop, hand = (partial(by_hand, partial(made, rig, env.spec.joints)) for made in (_leader, _hand))
     if virtual is None:
         return Cell(env, None, None, teleop, hand, ending)
 

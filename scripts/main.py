@@ -27,6 +27,7 @@ VERBS: dict[str, str] = {
     "demo": "the whole loop on the virtual robot",
     "virtual": "start the virtual robot on a serial port of its own",
     "find": "list serial ports or cameras, with their names for a rig file",
+    "teleop": "move the robot by hand, without recording",
     "doctor": "look at ports, motors, cameras and disk of a rig; moves nothing",
 }
 

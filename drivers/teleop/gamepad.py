@@ -24,6 +24,11 @@ CLOSE, STAY, OPEN = 0, 1, 2
 """LeRobot's gripper commands."""
 
 
+def has_sticks(teleoperator: Any) -> bool:
+    """True for LeRobot's gamepad and whatever tells the same."""
+    return set(DELTAS) <= set(teleoperator.action_features.get("names") or ())
+
+
 class GamepadHand:
     """A ``Hand``; the right trigger says whether the person acts."""
 
@@ -32,9 +37,8 @@ class GamepadHand:
 
     def __init__(self, gamepad: Any, joints: Sequence[str]) -> None:
         """``gamepad``: a connected LeRobot teleoperator. Raises ``ConfigError`` for one without stick deltas."""
-        names = gamepad.action_features.get("names", ())
-        if not {"delta_x", "delta_y", "delta_z"} <= set(names):
-            raise ConfigError(f"teleoperator '{gamepad.name}' tells {', '.join(names) or 'nothing'}, no stick deltas")
+        if not has_sticks(gamepad):
+            raise ConfigError(f"teleoperator '{gamepad.name}' tells no stick deltas; it is no gamepad")
         self.gamepad, self.joints = gamepad, tuple(joints)
         self._target: FloatArray | None = None
 
