@@ -10,6 +10,13 @@ import lerobot.robots
 import lerobot.teleoperators
 from lerobot.utils.import_utils import register_third_party_plugins
 
+OURS = (
+    "svm_robot.drivers.config_virtual_so101",
+    "svm_robot.drivers.config_virtual_camera",
+    "svm_robot.drivers.cameras.config_video_file",
+)
+"""Modules in which configurations of our own devices are registered: docs/adding-a-device.md."""
+
 
 def register_devices() -> None:
     """Import LeRobot's device packages, its installed plugins, and ours. May be called again: nothing happens then.
@@ -23,8 +30,13 @@ def register_devices() -> None:
                 with contextlib.suppress(ImportError):
                     importlib.import_module(module.name)
     register_third_party_plugins()
-    importlib.import_module("svm_robot.drivers.config_virtual_so101")
-    importlib.import_module("svm_robot.drivers.cameras.config_video_file")
+    register_ours()
+
+
+def register_ours() -> None:
+    """Import the modules of ``OURS``."""
+    for module in OURS:
+        importlib.import_module(module)
 
 
 def type_name(device: Any) -> str:

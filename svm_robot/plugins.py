@@ -4,8 +4,8 @@
 of the package that it is given.
 """
 
-import svm_robot.drivers.cameras.config_video_file
-import svm_robot.drivers.config_virtual_camera
-import svm_robot.drivers.config_virtual_so101
 import svm_robot.policies.configuration_svm_flow
 import svm_robot.reward.configuration_svm  # noqa: F401
+from svm_robot.drivers.lerobot_devices import register_ours
+
+register_ours()

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import doc_devices
 import numpy as np
 import pytest
 from fake_cameras import Scene, film, scripted_scenes
@@ -73,7 +74,13 @@ def opencv(folder: Path, scenes: dict[int | str, Scene], stack: ExitStack) -> So
     return Source(config, lambda: setattr(scene, "hangs_in_read", True), scene.hang.set)
 
 
-ROWS = {"video file": video_file, "virtual": virtual, "opencv": opencv}
+def chart(folder: Path, scenes: dict[int | str, Scene], stack: ExitStack) -> Source:
+    """The example of docs/adding-a-device.md, which stands still when it is told to."""
+    config = doc_devices.device("chart").ChartConfig(fps=FPS, width=SIZE[1], height=SIZE[0])
+    return Source(config, lambda: setattr(config, "pictures", 1))
+
+
+ROWS = {"video file": video_file, "virtual": virtual, "opencv": opencv, "of the page": chart}
 
 
 @dataclass

@@ -8,6 +8,7 @@ from functools import partial
 from pathlib import Path
 
 import bus_toys
+import doc_devices
 import numpy as np
 import pytest
 import toys
@@ -85,6 +86,30 @@ class KochEnv(RigEnv):
         self.wire.close()
 
 
+class PanTiltEnv(RigEnv):
+    """The example of docs/adding-a-device.md, and the head at the other end of its wire."""
+
+    def __init__(self, _: Path) -> None:
+        module, self.head = doc_devices.device("pantilt"), doc_devices.Head()
+        robot = module.PanTilt(module.PanTiltConfig(port=self.head.port))
+        connect(robot, "robot")
+        super().__init__(
+            robot,
+            rate_hz=10.0,
+            clock=MonotonicClock(),
+            safety=SafetyConfig(),
+            limits=dict.fromkeys(module.JOINTS, (-80.0, 80.0)),
+            max_frame_age_s=5.0,
+        )
+        self._open = True
+
+    def close(self) -> None:
+        super().close()
+        if self._open:
+            self.head.close()
+        self._open = False
+
+
 DISTURBED = Disturbance(slip=1.0, delay_s=0.05, joint_noise_deg=0.2, pixel_noise=2.0, backlash_deg=0.5)
 ENVS: dict[str, Row] = {
     "toy": Row(lambda _: toys.ToyEnv()),
@@ -92,6 +117,7 @@ ENVS: dict[str, Row] = {
     "wire, LeRobot's bus": Row(partial(wire, bus=BusConfig(plain=True)), repeats=False, time_tolerance_s=0.08),
     "wire, our bus": Row(partial(wire, bus=bus_toys.PATIENT), repeats=False, time_tolerance_s=0.08),
     "Dynamixel wire": Row(KochEnv, repeats=False, time_tolerance_s=0.08, needs="dynamixel_sdk"),
+    "pan-tilt head of the page": Row(PanTiltEnv, repeats=False, time_tolerance_s=0.08),
     "lockstep, 30 Hz, two cubes, disturbed": Row(lambda _: LockstepEnv(World("two", DISTURBED), rate_hz=30.0)),
 }
 
