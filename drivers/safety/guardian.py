@@ -43,11 +43,13 @@ class Guardian:
         self._hang: SvmRobotError | None = None
         self._ends_s: float | None = None
         self._code = 0
-        self._wake, self._listen = socket.socketpair()
         self._thread = threading.Thread(target=self._watch, name="guardian", daemon=True)
+        self._wake: socket.socket
+        self._listen: socket.socket
         self._old_fd = -1
 
     def __enter__(self) -> Self:
+        self._wake, self._listen = socket.socketpair()
         self._wake.setblocking(False)
         if threading.current_thread() is threading.main_thread():
             heard = [number for number in STOPS if signal.getsignal(number) is not signal.SIG_IGN]
@@ -64,7 +66,8 @@ class Guardian:
             for number, handler in self._before.items():
                 signal.signal(number, handler)
         self._wake.close()  # the thread reads this as: over
-        self._thread.join(TELL_S)
+        self._thread.join(self.times.grace_s)
+        self._listen.close()
 
     def stopping(self, code: int) -> None:
         """The motors are being stopped: from now on the program has ``exit_s`` to end, or is ended with ``code``.
@@ -114,8 +117,9 @@ class Guardian:
                 heard = self._listen.recv(64)
             except TimeoutError:
                 heard = b"\0"
+            except OSError:  # closed: over
+                return
             if not heard:
-                self._listen.close()
                 return
             if asked_s is None and (stops := [number for number in heard if number in STOPS]):
                 asked_s = time.monotonic()

@@ -135,9 +135,10 @@ class Safety:
             if len(own) != 2 or any(math.isnan(end) for end in own):
                 raise ConfigError(f"safety.limits of {joint} must be [lower, upper], got {own}")
             low, high = max(low, own[0]), min(high, own[1])
-        if not low < high:
+        lower, upper = _inward(low, np.inf), _inward(high, -np.inf)
+        if not lower < upper:
             raise ConfigError(f"safety.limits of {joint} leave no room: lower {low} is not below upper {high}")
-        return _inward(low, np.inf), _inward(high, -np.inf)
+        return lower, upper
 
     def _speed(self, joint: str, config: SafetyConfig) -> float:
         common = config.max_gripper_speed if joint == "gripper.pos" else config.max_speed
@@ -165,6 +166,6 @@ def _numbers(values: ArrayLike) -> FloatArray | None:
 
 def _inward(end: float, towards: float) -> float:
     """The end of a range as a 32-bit number that does not lie outside of it: targets travel as such."""
-    near = np.float32(end)
+    near = float(np.float32(end))
     outside = near < end if towards > 0 else near > end
-    return float(np.nextafter(near, np.float32(towards))) if outside else float(near)
+    return float(np.nextafter(np.float32(end), np.float32(towards))) if outside else near

@@ -3,9 +3,10 @@
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 from svm_robot.drivers.link import RobotLink
-from svm_robot.drivers.safety.steps import Steps, StopTimes
+from svm_robot.drivers.safety.steps import Steps, StopTimes, start_surely
 
 
 @dataclass(frozen=True)
@@ -42,9 +43,9 @@ class MotorStop:
         """
         with self._first:
             first, self._begun = not self._begun, True
-        if first:
-            threading.Thread(target=self._sequence, args=(why, park), name="motor stop").start()
         interrupted: KeyboardInterrupt | None = None
+        if first:
+            interrupted = start_surely(partial(self._sequence, why, park), "motor stop", daemon=False)
         while not self._over.is_set():
             try:
                 self._over.wait()

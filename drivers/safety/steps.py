@@ -54,8 +54,8 @@ class Steps:
         A Ctrl-C while it runs does not cut it short; it is raised when the step is over.
         """
         began_s, job = self.clock.now_s(), _Job(action)
-        threading.Thread(target=job.run, name=name, daemon=True).start()
-        interrupted = job.wait(timeout_s)
+        interrupted = start_surely(job.run, name, daemon=True)
+        interrupted = job.wait(timeout_s) or interrupted
         problem = job.error if job.done.is_set() else _hangs(name, timeout_s)
         if problem is not None:
             self.problems.append(problem)
@@ -63,6 +63,25 @@ class Steps:
         if interrupted is not None:
             raise interrupted
         return problem
+
+
+def start_surely(work: Callable[[], object], name: str, daemon: bool) -> KeyboardInterrupt | None:
+    """Run ``work`` once on a thread of its own, whatever comes between. Returns a Ctrl-C that did."""
+    once, begun = threading.Lock(), threading.Event()
+
+    def first() -> None:
+        if once.acquire(blocking=False):
+            begun.set()
+            work()
+
+    interrupted = None
+    while not begun.is_set():
+        try:
+            threading.Thread(target=first, name=name, daemon=daemon).start()
+            begun.wait(1.0)
+        except KeyboardInterrupt as error:
+            interrupted = error
+    return interrupted
 
 
 class _Job:
