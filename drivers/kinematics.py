@@ -62,7 +62,11 @@ SO101 = Geometry(
     ),
     tip=(-0.0079, -0.0002181, -0.0981274),
 )
-GEOMETRIES: Mapping[str, Geometry] = {"virtual_so101": VIRTUAL_SO101, "so101_follower": SO101}
+GEOMETRIES: Mapping[str, Geometry] = {
+    "virtual_so101": VIRTUAL_SO101,
+    "so101_follower": SO101,
+    "so100_follower": SO101,  # LeRobot has one class for both; their links differ by a millimetre or two
+}
 """LeRobot's ``type`` of a robot -> its geometry."""
 
 

@@ -90,7 +90,7 @@ def test_each_motor_is_asked_for_what_its_model_has() -> None:
     ]
     koch.registers["Present_Current"] = {"elbow": -900}
     dog = watch(koch, max_temperature=0, max_current=300, overload_s=0)
-    with pytest.raises(JointFault, match="elbow.*current 900 mA"):
+    with pytest.raises(JointFault, match=r"elbow.*current 900 mA"):
         dog.look()
 
 
