@@ -20,9 +20,10 @@ def connect(device: Any, kind: str, rival: Any = None) -> None:
     """
     asks = {"calibrate": False} if "calibrate" in inspect.signature(device.connect).parameters else {}
     try:
-        check_arm(device, kind, rival)
-        device.connect(**asks)
-        calibrated = device.is_calibrated
+        calibrated = check_arm(device, kind, rival)
+        if calibrated:
+            device.connect(**asks)
+            calibrated = bool(device.is_calibrated)
     except DeviceError:
         raise
     except ImportError as error:

@@ -16,6 +16,8 @@ from svm_robot.errors import DeviceError
 FIELDS = {"homing_offset": "Homing_Offset", "range_min": "Min_Position_Limit", "range_max": "Max_Position_Limit"}
 """LeRobot's name in the file -> its register."""
 
+TWO_ARMS = ("left_arm", "right_arm")
+
 Marks = dict[str, dict[str, int]]
 """Motor -> field of ``FIELDS`` -> value."""
 
@@ -59,25 +61,28 @@ def whose(marks: Marks, files: Iterable[Path]) -> list[Path]:
     return [path for path in files if marks and not differing(marks, in_file(path))]
 
 
-def check_arm(device: Any, kind: str, rival: Any = None) -> None:
+def check_arm(device: Any, kind: str, rival: Any = None) -> bool:
     """Refuse an arm that is another one than the rig file says, before anything is written to it.
 
-    ``device`` is a LeRobot robot or teleoperator that is not connected; ``rival`` the other one of the rig. Only arms
-    on our bus are asked, and only where a calibration file of that id exists: ``connect`` tells of one that is missing.
-    Raises ``DeviceError``; the port is closed again.
+    ``device`` is a LeRobot robot or teleoperator that is not connected, of one arm or two; ``rival`` the other one of
+    the rig. Only arms on our bus are asked. False: their motors carry neither the calibration of their id nor one that
+    is known here. Raises ``DeviceError`` for an arm that is recognised as another one; the port is closed again.
     """
+    parts = [(name, getattr(device, name)) for name in TWO_ARMS if hasattr(device, name)]
+    if parts:
+        return all(check_arm(part, f"{kind}.{name}", rival) for name, part in parts)
     bus: Any = getattr(device, "__dict__", {}).get("bus")
     own = in_file(Path(device.calibration_fpath)) if getattr(device, "calibration_fpath", None) else {}
-    if not hasattr(bus, "sentry") or not own:
-        return
+    if not hasattr(bus, "sentry"):
+        return True
     bus.connect()
     try:
         marks = carried(bus)
     finally:
         bus.disconnect(disable_torque=False)
-    if not differing(marks, own):
-        return
-    other = "teleop" if kind == "robot" else "robot"
+    if own and not differing(marks, own):
+        return True
+    other = "teleop" if kind.startswith("robot") else "robot"
     theirs = Path(rival.calibration_fpath) if getattr(rival, "calibration_fpath", None) else None
     if theirs is not None and not differing(marks, in_file(theirs)):
         raise DeviceError(
@@ -90,6 +95,7 @@ def check_arm(device: Any, kind: str, rival: Any = None) -> None:
             f"on {bus.port} is another arm than {kind} '{device.id}': its motors carry the calibration of "
             f"'{others[0].stem}' ({others[0]}); correct {kind}.port or {kind}.id. Nothing was written"
         )
+    return False
 
 
 def rival_of(config: Any, make: Callable[[Any], Any]) -> Any:

@@ -116,7 +116,8 @@ def _judge(role: str, guard: GuardedCamera, one: Measured, max_age_s: float, fil
 
 def _not_open(role: str, text: str) -> Finding:
     cause = "unplugged, in use by another program, or another mode than it has"
-    return problem("camera", text, cause=cause, next=f"{FINDER} lists what there is", camera=role)
+    told = text.removeprefix(f"camera '{role}' ").removesuffix(f"; {FINDER} lists what there is")
+    return problem("camera", told, cause=cause, next=f"{FINDER} lists what there is", camera=role)
 
 
 def _dumb(role: str, what: str = "it is open, but no new picture comes") -> Finding:

@@ -156,6 +156,20 @@ def test_an_arm_of_another_id_is_refused_before_anything_is_written(
     assert not WRITES & set(leader.bus.counts)
 
 
+@pytest.mark.parametrize("calibrated", [True, False])
+def test_an_unknown_or_uncalibrated_arm_is_refused_before_anything_is_written(
+    calibrated: bool, leader: VirtualLeader, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows: dict[str, Any] = json.loads((tmp_path / f"{LEADER_ID}.json").read_text())
+    (tmp_path / f"{LEADER_ID}.json").unlink()
+    if calibrated:
+        (tmp_path / "virtual.json").write_text(json.dumps({m: {**row, "range_min": 5} for m, row in rows.items()}))
+    assert main(["teleop", rig_file(tmp_path, leader.port, tmp_path), "--by=leader"]) == 5
+    said = capsys.readouterr().err
+    assert f"lerobot-calibrate --robot.type=so101_follower --robot.port={leader.port} --robot.id=virtual" in said
+    assert not WRITES & set(leader.bus.counts)
+
+
 @pytest.mark.parametrize(
     ("words", "says"),
     [
