@@ -27,7 +27,7 @@ from svm_robot.drivers.virtual.lockstep import LockstepEnv
 from svm_robot.drivers.virtual.wire import Wire
 from svm_robot.drivers.virtual.world import World
 from svm_robot.drivers.virtual_so101 import VirtualSO101
-from svm_robot.errors import UnsafeActionError
+from svm_robot.errors import StaleError, UnsafeActionError
 from svm_robot.rollout import Env
 
 
@@ -276,6 +276,18 @@ def test_observations_do_not_change_afterwards(env: Env) -> None:
     np.testing.assert_array_equal(first.state, state)
     for role, frame in frames.items():
         np.testing.assert_array_equal(first.frames[role], frame)
+
+
+def test_after_a_rest_the_next_episode_begins_as_ever(env: Env) -> None:
+    for error in (None, None, StaleError("camera front stands still")):
+        env.reset(0)
+        state = env.observe(frames=False).state
+        env.apply(state)
+        env.rest(error)
+        env.rest(error)
+    env.reset(0)
+    state = env.observe(frames=False).state
+    np.testing.assert_array_equal(env.apply(state).sent, state)
 
 
 def test_close_may_be_called_twice(row: Row, tmp_path: Path) -> None:

@@ -1,6 +1,5 @@
 """Nobody commands the arm: it is held, and after longer somebody is told. On a thread, in short real time."""
 
-import threading
 import time
 from collections.abc import Iterator
 
@@ -85,7 +84,7 @@ def test_a_robot_that_is_busy_is_held_later_and_a_dead_one_is_told() -> None:
 def test_zero_is_never() -> None:
     watched = Watched(0.0, 0.0)
     watched.dog.feed()
-    assert not [thread for thread in threading.enumerate() if thread.name == "watchdog"]
+    assert watched.dog._thread is None
     watched.dog.close()
 
 

@@ -285,3 +285,63 @@ def test_no_steps_allowed_still_ends_properly() -> None:
     watcher = Watcher()
     end = run(listeners=[watcher], max_steps=0)
     assert end.steps == 0 and end.duration_s == 0 and watcher.diary == ["w start", "w end"]
+
+
+class Rests(ToyEnv):
+    """Writes down when it is told to rest, and why."""
+
+    def __init__(self, diary: list[str], breaks: BaseException | None = None) -> None:
+        self.diary, self.breaks = diary, breaks
+        super().__init__()
+
+    def rest(self, error: BaseException | None = None) -> None:
+        self.diary.append(f"rest {error}")
+        if self.breaks:
+            raise self.breaks
+
+
+class Asked(Verdicts):
+    """An operator who writes down when the outcome is asked for."""
+
+    def __init__(self, diary: list[str]) -> None:
+        super().__init__()
+        self.diary = diary
+
+    def outcome(self) -> str:
+        self.diary.append("asked")
+        return super().outcome()
+
+
+def test_the_arm_rests_before_anybody_is_asked_how_it_went() -> None:
+    diary: list[str] = []
+    run(Rests(diary), operator=Asked(diary), listeners=[Watcher(diary=diary)], max_steps=1)
+    assert diary == ["w start", "w step 0", "rest None", "asked", "w end"]
+
+
+def test_after_an_error_the_arm_is_stopped_before_anybody_saves() -> None:
+    diary: list[str] = []
+    with pytest.raises(RuntimeError, match="w broke"):
+        run(Rests(diary), listeners=[Watcher(diary=diary, fails="step 1")])
+    assert diary == ["w start", "w step 0", "w step 1", "rest w broke", "w end"]
+
+
+@pytest.mark.parametrize("second", [KeyboardInterrupt(), OSError("gone")])
+def test_a_stop_that_fails_keeps_nobody_from_the_end(second: BaseException) -> None:
+    diary: list[str] = []
+    with pytest.raises(RuntimeError, match="w broke") as first:
+        run(Rests(diary, breaks=second), listeners=[Watcher(diary=diary, fails="start")])
+    assert diary == ["w start", "rest w broke", "w end"]
+    assert type(second).__name__ in first.value.__notes__[0]
+
+
+def test_an_arm_that_cannot_reach_its_start_is_stopped_too() -> None:
+    class Blocked(Rests):
+        def reset(self, seed: int | None = None) -> None:
+            super().reset(seed)
+            if seed is not None:
+                raise StaleError("blocked")
+
+    diary: list[str] = []
+    with pytest.raises(StaleError):
+        run(Blocked(diary), listeners=[Watcher(diary=diary)])
+    assert diary == ["rest blocked"], "an episode that never began has no end"
