@@ -1,7 +1,7 @@
 """Connecting a LeRobot device without its questions: what is missing becomes one error that says what to run."""
 
 import inspect
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from svm_robot.drivers.fingerprint import check_arm
@@ -27,7 +27,7 @@ def connect(device: Any, kind: str, rival: Any = None) -> None:
     except DeviceError:
         raise
     except ImportError as error:
-        raise ConfigError(f"{kind} '{device.name}' needs {error.name}: pip install {error.name}") from error
+        raise missing_library(f"{kind} '{device.name}'", error) from error
     except (OSError, RuntimeError) as error:
         left_on = told(shut_down(device))
         text = " ".join(str(error).split())
@@ -40,6 +40,20 @@ def connect(device: Any, kind: str, rival: Any = None) -> None:
             f"{kind} '{device.name}' with id '{device.id}' is not calibrated, or by another file than "
             f"{device.calibration_fpath}; run: {command}{left_on}"
         )
+
+
+def made(make: Callable[[Any], Any], config: Any, kind: str) -> Any:
+    """LeRobot's object for a configuration. Raises ``ConfigError`` where a library of its vendor is missing."""
+    try:
+        return make(config)
+    except ImportError as error:
+        raise missing_library(f"{kind}.type {config.type}", error) from error
+
+
+def missing_library(what: str, error: ImportError) -> ConfigError:
+    """LeRobot's words name the package to install; those of Python name the module."""
+    hint = "" if "keyboard" not in what else "; the keys of this terminal need none of it: --by=keyboard"
+    return ConfigError(f"{what} cannot be used here: {' '.join(str(error).split())}{hint}")
 
 
 def told(failures: Sequence[Exception]) -> str:

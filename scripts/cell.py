@@ -103,7 +103,7 @@ def _open_robot(rig: RigConfig, clumsiness: float, stack: ExitStack) -> Cell:
     from svm_robot.drivers.cameras.group import guard_cameras
     from svm_robot.drivers.cameras.quiet import told_once
     from svm_robot.drivers.clock import MonotonicClock
-    from svm_robot.drivers.connect import connect
+    from svm_robot.drivers.connect import connect, made
     from svm_robot.drivers.fingerprint import rival_of
     from svm_robot.drivers.kinematics import known_kinematics
     from svm_robot.drivers.limits import joint_limits
@@ -117,7 +117,7 @@ def _open_robot(rig: RigConfig, clumsiness: float, stack: ExitStack) -> Cell:
     guardian = stack.enter_context(Guardian(warn))
     stack.enter_context(told_once())
     config, notes = bind_ports(rig.robot, "robot")
-    robot, clock = make_robot_from_config(config), MonotonicClock()
+    robot, clock = made(make_robot_from_config, config, "robot"), MonotonicClock()
     attach(robot, rig.bus)
     cameras = guard_cameras(robot, rig.safety.cameras, clock, warn)
     cameras.resolve()
@@ -153,7 +153,7 @@ def _open_robot(rig: RigConfig, clumsiness: float, stack: ExitStack) -> Cell:
     stack.callback(env.make_safe)  # before anything of the above, which may hang
 
     by_hand = partial(_open_teleop, rig, robot, stack, ending)
-    teleop, hand = (partial(by_hand, partial(made, rig, env.spec.joints)) for made in (_leader, _hand))
+    teleop, hand = (partial(by_hand, partial(become, rig, env.spec.joints)) for become in (_leader, _hand))
     if virtual is None:
         return Cell(env, None, None, teleop, hand, ending)
 
@@ -162,12 +162,12 @@ def _open_robot(rig: RigConfig, clumsiness: float, stack: ExitStack) -> Cell:
     return Cell(env, virtual, lambda seed: ScriptedExpert(virtual, clumsiness, seed), teleop, hand, ending)
 
 
-def _open_teleop[P](rig: RigConfig, robot: object, stack: ExitStack, ending: Ending, made: Callable[[Any], P]) -> P:
-    """``made``: from LeRobot's teleoperator, not connected yet, what moves the robot."""
+def _open_teleop[P](rig: RigConfig, robot: object, stack: ExitStack, ending: Ending, become: Callable[[Any], P]) -> P:
+    """``become``: from LeRobot's teleoperator, not connected yet, what moves the robot."""
     from lerobot.teleoperators import make_teleoperator_from_config
 
     from svm_robot.drivers.bus.attach import attach
-    from svm_robot.drivers.connect import connect
+    from svm_robot.drivers.connect import connect, made
     from svm_robot.drivers.ports import bind_ports
     from svm_robot.drivers.shutdown import shut_down
 
@@ -178,9 +178,9 @@ def _open_teleop[P](rig: RigConfig, robot: object, stack: ExitStack, ending: End
     config, notes = bind_ports(rig.teleop, "teleop")
     for note in notes:
         warn(note)
-    teleoperator = make_teleoperator_from_config(config)
+    teleoperator = made(make_teleoperator_from_config, config, "teleop")
     attach(teleoperator, rig.bus)
-    policy = made(teleoperator)
+    policy = become(teleoperator)
     ending.closing(stack, "switching the teleoperator off", lambda: _raise(shut_down(teleoperator)), serious=False)
     connect(teleoperator, "teleop", robot)
     return policy

@@ -43,9 +43,7 @@ def pair(left: VirtualLeader, right: VirtualLeader, folder: Path) -> Any:
 
 def test_two_arms_are_known_and_their_exchange_is_refused(arms: list[VirtualLeader], tmp_path: Path) -> None:
     assert check_arm(pair(*arms, tmp_path), "robot")
-    with pytest.raises(
-        DeviceError, match=r"another arm than robot\.left_arm 'pair_left'.*calibration of 'pair_right'"
-    ):
+    with pytest.raises(DeviceError, match=r"another arm than robot\.left_arm 'pair_left'.*calibration of 'pair_right'"):
         check_arm(pair(*reversed(arms), tmp_path), "robot")
     assert not WRITES & (set(arms[0].bus.counts) | set(arms[1].bus.counts))
 

@@ -1,5 +1,6 @@
 """``svm-robot teleop``: the virtual robot over the wire, driven with keys on a terminal and with a leader arm."""
 
+import importlib.util
 import io
 import json
 import os
@@ -182,6 +183,21 @@ def test_wrong_use(words: list[str], says: str, tmp_path: Path, capsys: pytest.C
     rig = rig_file(tmp_path, "/dev/ttyACM77", tmp_path)
     assert main(["teleop", rig, *words]) == 2
     assert says in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("kind", "says"),
+    [("gamepad", "teleop 'gamepad' cannot be used here: "), ("keyboard", "--by=keyboard")],
+)
+def test_a_library_that_is_missing_is_one_line(
+    kind: str, says: str, cell: VirtualCell, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    if any(importlib.util.find_spec(name) for name in ("pygame", "pynput")):
+        pytest.skip("the libraries are installed here")
+    assert cell.folder is not None
+    assert main(["teleop", rig_file(tmp_path, cell.port, cell.folder), f"--teleop.type={kind}"]) == 2
+    assert says in capsys.readouterr().err
+    assert cell.status()["torque"] == [False] * 6
 
 
 def test_a_lockstep_robot_has_no_time_for_a_person(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
