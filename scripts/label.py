@@ -94,7 +94,7 @@ def chosen(view: "LabelView", config: LabelConfig) -> "list[EpisodeLabel]":
 
 def show(root: Path, config: LabelConfig) -> int:
     """The list."""
-    from svm_robot.curation.label_table import as_json, table
+    from svm_robot.curation.labels.table import as_json, table
     from svm_robot.data.label_view import read_view
 
     view = read_view(root)
@@ -105,7 +105,7 @@ def show(root: Path, config: LabelConfig) -> int:
 
 def change(root: Path, config: LabelConfig) -> int:
     """Label some episodes, all of them or none, and say what that replaced."""
-    from svm_robot.curation.review import split_tags
+    from svm_robot.curation.labels.letters import split_tags
     from svm_robot.data.label_view import read_view
     from svm_robot.data.labels import Draft, LabelLog
     from svm_robot.rollout.episode import Outcome
@@ -141,7 +141,7 @@ def history(root: Path, config: LabelConfig) -> int:
     """Everything that was said of some episodes."""
     from dataclasses import asdict
 
-    from svm_robot.curation.label_table import line
+    from svm_robot.curation.labels.table import line
     from svm_robot.data.label_view import read_view
     from svm_robot.data.labels import LabelLog
 
@@ -156,7 +156,7 @@ def history(root: Path, config: LabelConfig) -> int:
 
 def import_file(root: Path, file: Path, config: LabelConfig) -> int:
     """Labels from a table, all of them or none."""
-    from svm_robot.curation.label_import import read_plan
+    from svm_robot.curation.labels.from_file import read_plan
     from svm_robot.data.label_view import read_view
     from svm_robot.data.labels import LabelLog
     from svm_robot.errors import DataError

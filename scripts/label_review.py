@@ -10,7 +10,7 @@ from svm_robot.scripts.label import LabelConfig, chosen, login
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from svm_robot.curation.film import Film
+    from svm_robot.curation.review.film import Film
     from svm_robot.data.label_view import EpisodeLabel
 
 INSTEAD = (
@@ -21,8 +21,8 @@ INSTEAD = (
 
 def review(root: Path, config: LabelConfig) -> int:
     """Show the episodes one by one; every key is on disk before the next picture."""
-    from svm_robot.curation.review import Review, todo_first
-    from svm_robot.curation.watch import watch
+    from svm_robot.curation.review.review import Review, todo_first
+    from svm_robot.curation.review.watch import watch
     from svm_robot.data.label_view import read_view
     from svm_robot.data.labels import LabelLog
     from svm_robot.data.layout import read_layout
@@ -37,7 +37,7 @@ def review(root: Path, config: LabelConfig) -> int:
     cameras = {role: camera_size(features[key]) for role, key in camera_keys(features).items()}
 
     def films(episode: "EpisodeLabel") -> "Mapping[str, Film]":
-        from svm_robot.curation.film import open_films
+        from svm_robot.curation.review.film import open_films
 
         return open_films(layout, layout.episodes[episode.index])
 

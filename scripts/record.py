@@ -127,7 +127,7 @@ def look_at(root: Path, mend: bool) -> None:
     if is_fresh(root):
         return
     if mend:
-        from svm_robot.curation.repair import plan_repair, repair
+        from svm_robot.curation.mend.repair import plan_repair, repair
 
         plan = plan_repair(root)
         for line in plan.lines():

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from svm_robot.curation.check import check_dataset
+from svm_robot.curation.check.examine import check_dataset
 from svm_robot.curation.formats.opened import ImportOptions, Opened
 from svm_robot.curation.formats.recording import open_recording
-from svm_robot.curation.rebuild import rebuild
+from svm_robot.curation.rebuild.rebuild import rebuild
 from svm_robot.data.provenance import Provenance
 from svm_robot.errors import DataError
 

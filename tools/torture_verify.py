@@ -10,8 +10,8 @@ from pathlib import Path
 import numpy as np
 from torture_film import Film, kept, length, outcome, picture, state
 
-from svm_robot.curation.check import check_dataset
-from svm_robot.curation.repair import plan_repair, repair
+from svm_robot.curation.check.examine import check_dataset
+from svm_robot.curation.mend.repair import plan_repair, repair
 from svm_robot.data import load_dataset
 from svm_robot.data.layout import read_layout
 

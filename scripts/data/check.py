@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from svm_robot.curation.check import Report
+    from svm_robot.curation.check.examine import Report
 
 USAGE = "svm-robot data check DATASET [--deep] [--json]"
 
@@ -21,7 +21,7 @@ class CheckConfig:
 
 def main(args: list[str]) -> int:
     """Examine, tell, and name the next step."""
-    from svm_robot.curation.check import check_dataset
+    from svm_robot.curation.check.examine import check_dataset
     from svm_robot.errors import DataError
     from svm_robot.scripts.cli import parse, split_positionals
 
@@ -53,7 +53,7 @@ def plain(report: "Report") -> dict[str, Any]:
 
 def lines(report: "Report") -> list[str]:
     """The report in words: what is wrong, what is odd, the sum, and what to do."""
-    from svm_robot.curation.findings import told
+    from svm_robot.curation.check.findings import told
 
     notes = [f"note: {note.text}" for note in report.notes]
     advice = [report.advice] if report.advice else []

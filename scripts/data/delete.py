@@ -26,8 +26,8 @@ class DeleteConfig:
 
 def main(args: list[str]) -> int:
     """Plan, then build or only tell."""
-    from svm_robot.curation.edit import plan_delete
-    from svm_robot.curation.place import nobody_else
+    from svm_robot.curation.rebuild.edit import plan_delete
+    from svm_robot.curation.rebuild.place import nobody_else
     from svm_robot.data.label_view import parse_episodes
     from svm_robot.scripts.cli import parse, split_positionals
     from svm_robot.scripts.data.perform import perform

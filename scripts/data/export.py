@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal
 from svm_robot.errors import DataError
 
 if TYPE_CHECKING:
-    from svm_robot.curation.source import Source
+    from svm_robot.curation.rebuild.source import Source
     from svm_robot.data.label_view import LabelView
 
 USAGE = "svm-robot data export DATASET --to=lerobot|hdf5|csv --out=NEW [--dry_run]"
@@ -25,8 +25,8 @@ class ExportConfig:
 
 def main(args: list[str]) -> int:
     """Read the dataset and its labels, write the copy, tell."""
-    from svm_robot.curation.place import check_target
-    from svm_robot.curation.source import open_source
+    from svm_robot.curation.rebuild.place import check_target
+    from svm_robot.curation.rebuild.source import open_source
     from svm_robot.data.label_view import read_view
     from svm_robot.scripts.cli import parse, split_positionals
 
@@ -50,7 +50,7 @@ def main(args: list[str]) -> int:
 def write(source: "Source", view: "LabelView", target: Path, kind: str) -> None:
     """The copy in the format that was asked for."""
     if kind == "csv":
-        from svm_robot.curation.label_csv import write_csv
+        from svm_robot.curation.labels.to_csv import write_csv
 
         write_csv(source, view, target)
     elif kind == "hdf5":
@@ -58,8 +58,8 @@ def write(source: "Source", view: "LabelView", target: Path, kind: str) -> None:
 
         write_hdf5(source, [episode.outcome for episode in view.episodes], target)
     else:
-        from svm_robot.curation.ancestry import derive
-        from svm_robot.curation.rebuild import rebuild
+        from svm_robot.curation.rebuild.ancestry import derive
+        from svm_robot.curation.rebuild.rebuild import rebuild
 
         provenance = derive(source.provenance, "svm-robot data export", [(source, len(source.episodes))], time.time())
         rebuild(target, source.info, source.episodes, source.labels, provenance, bake_labels=True)

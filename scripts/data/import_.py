@@ -40,10 +40,10 @@ class ImportConfig:
 
 def main(args: list[str]) -> int:
     """Open, build, tell."""
-    from svm_robot.curation.ancestry import derive
     from svm_robot.curation.formats.recording import open_recording
-    from svm_robot.curation.place import check_target
-    from svm_robot.curation.rebuild import rebuild
+    from svm_robot.curation.rebuild.ancestry import derive
+    from svm_robot.curation.rebuild.place import check_target
+    from svm_robot.curation.rebuild.rebuild import rebuild
     from svm_robot.scripts.cli import parse, split_positionals
 
     words, options = split_positionals(args, USAGE, 1, 1)

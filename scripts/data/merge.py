@@ -17,7 +17,7 @@ class MergeConfig:
 
 def main(args: list[str]) -> int:
     """Plan, then build or only tell."""
-    from svm_robot.curation.edit import plan_merge
+    from svm_robot.curation.rebuild.edit import plan_merge
     from svm_robot.scripts.cli import parse, split_positionals
     from svm_robot.scripts.data.perform import perform
 

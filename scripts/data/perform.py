@@ -4,7 +4,7 @@ import sys
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from svm_robot.curation.edit import Plan
+    from svm_robot.curation.rebuild.edit import Plan
 
 
 def perform(plan: "Plan", dry_run: bool) -> int:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from svm_robot.curation.repair import Repaired
+    from svm_robot.curation.mend.repair import Repaired
 
 USAGE = "svm-robot data repair DATASET [--dry_run] [--trust_changed] [--json]"
 
@@ -23,7 +23,7 @@ class RepairConfig:
 
 def main(args: list[str]) -> int:
     """Plan, tell, and do it."""
-    from svm_robot.curation.repair import plan_repair, repair
+    from svm_robot.curation.mend.repair import plan_repair, repair
     from svm_robot.scripts.cli import parse, split_positionals
 
     words, options = split_positionals(args, USAGE, 1, 1)

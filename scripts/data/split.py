@@ -29,8 +29,8 @@ class SplitConfig:
 
 def main(args: list[str]) -> int:
     """Draw the parts, plan, then build or only tell."""
-    from svm_robot.curation.edit import plan_split
-    from svm_robot.curation.parts import allot, parse_lists, parse_shares
+    from svm_robot.curation.rebuild.edit import plan_split
+    from svm_robot.curation.rebuild.parts import allot, parse_lists, parse_shares
     from svm_robot.data.label_view import read_view
     from svm_robot.scripts.cli import parse, split_positionals
     from svm_robot.scripts.data.perform import perform

@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from svm_robot.curation.rows import RowReader
+from svm_robot.curation.rebuild.rows import RowReader
 from svm_robot.data import columns
 from svm_robot.data.dataset import joint_names
 from svm_robot.data.label_view import read_view

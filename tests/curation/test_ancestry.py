@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from svm_robot.curation.ancestry import derive, join, select
-from svm_robot.curation.source import Source
+from svm_robot.curation.rebuild.ancestry import derive, join, select
+from svm_robot.curation.rebuild.source import Source
 from svm_robot.data.provenance import Provenance, RigChange, RigRecord, read_provenance, write_provenance
 from svm_robot.errors import DataError
 

@@ -11,7 +11,7 @@ from damages import DAMAGES, INFO, append_metadata_row, cut, data_files, edit_in
 from recordings import record_toy
 from trees import tree_hash
 
-from svm_robot.curation.check import check_dataset
+from svm_robot.curation.check.examine import check_dataset
 from svm_robot.data.labels import LabelLog
 from svm_robot.scripts.main import main
 
@@ -160,7 +160,7 @@ def test_folders_that_may_not_be_read(copy, monkeypatch):
         raise PermissionError(13, "Permission denied")
 
     monkeypatch.setattr(Path, "open", refuse)
-    monkeypatch.setattr("svm_robot.curation.reading.pq.ParquetFile", refuse)
+    monkeypatch.setattr("svm_robot.curation.check.reading.pq.ParquetFile", refuse)
     assert "permission denied" in told(copy).lower()
 
 

@@ -8,7 +8,7 @@ from damages import DAMAGES
 from lerobot_reading import lerobot_reads, write_with_lerobot
 from recordings import record_toy
 
-from svm_robot.curation.check import check_dataset
+from svm_robot.curation.check.examine import check_dataset
 
 KINDS = ("own", "video", "image")
 CASES = [(damage.only[number % len(damage.only)], damage) for number, damage in enumerate(DAMAGES)]

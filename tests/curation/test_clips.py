@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from recordings import numbered
 
-from svm_robot.curation.clips import frames_of, take
-from svm_robot.curation.source import Clip
+from svm_robot.curation.rebuild.clips import frames_of, take
+from svm_robot.curation.rebuild.source import Clip
 from svm_robot.data.commit import digest
 from svm_robot.data.video import read_frames
 from svm_robot.errors import DataError

@@ -9,8 +9,8 @@ import pytest
 from recordings import record_toy
 from toys import ToyEnv, ToyOperator, ToySpec
 
-from svm_robot.curation.rebuild import rebuild
-from svm_robot.curation.source import SourceEpisode, open_source
+from svm_robot.curation.rebuild.rebuild import rebuild
+from svm_robot.curation.rebuild.source import SourceEpisode, open_source
 from svm_robot.curation.statistics import dataset_figures
 from svm_robot.data import columns
 from svm_robot.data.provenance import Provenance

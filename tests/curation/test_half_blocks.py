@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from svm_robot.curation.half_blocks import COARSE, GREYS, LEVELS, NOISE, Canvas, nearest_of_256
+from svm_robot.curation.review.half_blocks import COARSE, GREYS, LEVELS, NOISE, Canvas, nearest_of_256
 
 Screen = dict[tuple[int, int], tuple[str, str]]
 

@@ -8,12 +8,12 @@ import pytest
 from foreign import picture, transitions, write_pickle
 from recordings import LOSSLESS
 
-from svm_robot.curation.check import check_dataset
+from svm_robot.curation.check.examine import check_dataset
 from svm_robot.curation.formats.hilserl import Files
 from svm_robot.curation.formats.opened import ImportOptions
 from svm_robot.curation.formats.recording import open_recording
-from svm_robot.curation.rebuild import rebuild
-from svm_robot.curation.source import open_source
+from svm_robot.curation.rebuild.rebuild import rebuild
+from svm_robot.curation.rebuild.source import open_source
 from svm_robot.data import columns, load_dataset
 from svm_robot.data.label_view import read_view
 from svm_robot.data.provenance import Provenance

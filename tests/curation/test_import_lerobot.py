@@ -15,7 +15,7 @@ from recordings import LOSSLESS
 
 from svm_robot.curation.formats.opened import ImportOptions
 from svm_robot.curation.formats.recording import open_recording
-from svm_robot.curation.source import open_source
+from svm_robot.curation.rebuild.source import open_source
 from svm_robot.data import columns, load_dataset
 from svm_robot.data.label_view import read_view
 from svm_robot.data.layout import INFO

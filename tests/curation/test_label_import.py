@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from svm_robot.curation.label_import import Plan, read_plan
-from svm_robot.curation.label_table import as_json
+from svm_robot.curation.labels.from_file import Plan, read_plan
+from svm_robot.curation.labels.table import as_json
 from svm_robot.data.label_view import EpisodeLabel, LabelView
 from svm_robot.data.labels import Label
 from svm_robot.errors import ConfigError, DataError

@@ -2,7 +2,7 @@
 
 import pytest
 
-from svm_robot.curation.parts import allot, parse_lists, parse_shares
+from svm_robot.curation.rebuild.parts import allot, parse_lists, parse_shares
 from svm_robot.errors import ConfigError, DataError
 
 SHARES = {"train": 0.8, "val": 0.2}

@@ -18,11 +18,11 @@ from recordings import record_toy
 from toys import ToySpec
 from trees import tree_hash
 
-from svm_robot.curation import place
-from svm_robot.curation.check import check_dataset
-from svm_robot.curation.place import aside, nobody_else
-from svm_robot.curation.rebuild import rebuild
-from svm_robot.curation.source import Source, open_source
+from svm_robot.curation.check.examine import check_dataset
+from svm_robot.curation.rebuild import place
+from svm_robot.curation.rebuild.place import aside, nobody_else
+from svm_robot.curation.rebuild.rebuild import rebuild
+from svm_robot.curation.rebuild.source import Source, open_source
 from svm_robot.data import columns, load_dataset
 from svm_robot.data.commit import DIGEST, TASK, digest
 from svm_robot.data.labels import LabelLog
@@ -296,7 +296,7 @@ def test_nobody_records_or_labels_while_a_dataset_is_replaced(ours: Path, tmp_pa
 KILLED = """
 import os, signal, sys
 from pathlib import Path
-from svm_robot.curation import edit, place, rebuild
+from svm_robot.curation.rebuild import edit, place, rebuild
 
 def die(*_, **__):
     os.kill(os.getpid(), signal.SIGKILL)

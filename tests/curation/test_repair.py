@@ -12,8 +12,8 @@ from lerobot_reading import lerobot_reads, write_with_lerobot
 from recordings import record_toy
 from trees import tree_hash
 
-from svm_robot.curation.check import check_dataset
-from svm_robot.curation.repair import plan_repair, repair
+from svm_robot.curation.check.examine import check_dataset
+from svm_robot.curation.mend.repair import plan_repair, repair
 from svm_robot.data import load_dataset
 from svm_robot.data.labels import LabelLog
 from svm_robot.errors import DataError

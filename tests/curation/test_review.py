@@ -9,11 +9,12 @@ import pytest
 from recordings import record_toy
 from toys import ToySpec
 
-from svm_robot.curation.board import LEAST, arrange, plain, seen
-from svm_robot.curation.film import Film, VideoFilm, open_films
-from svm_robot.curation.player import REST_S, SPEEDS, Player
-from svm_robot.curation.review import HELD_S, Review, split_tags, todo_first
-from svm_robot.curation.watch import BYTES_PER_S, DRAW_S, watch
+from svm_robot.curation.labels.letters import split_tags
+from svm_robot.curation.review.board import LEAST, arrange, plain, seen
+from svm_robot.curation.review.film import Film, VideoFilm, open_films
+from svm_robot.curation.review.player import REST_S, SPEEDS, Player
+from svm_robot.curation.review.review import HELD_S, Review, todo_first
+from svm_robot.curation.review.watch import BYTES_PER_S, DRAW_S, watch
 from svm_robot.data import load_dataset
 from svm_robot.data.encoder import Encoding, Pictures
 from svm_robot.data.label_view import EpisodeLabel, LabelView, read_view

@@ -14,10 +14,10 @@ from damages import cut, data_files, drop_metadata_row, video_files
 from lerobot_reading import lerobot_reads
 from trees import tree_hash
 
-from svm_robot.curation.check import check_dataset
-from svm_robot.curation.footer import pages_of, read_without_footer
-from svm_robot.curation.repair import plan_repair, repair
-from svm_robot.curation.thrift import ThriftReader, to_bytes
+from svm_robot.curation.check.examine import check_dataset
+from svm_robot.curation.mend.footer import pages_of, read_without_footer
+from svm_robot.curation.mend.repair import plan_repair, repair
+from svm_robot.curation.mend.thrift import ThriftReader, to_bytes
 from svm_robot.data import load_dataset
 from svm_robot.data.layout import read_layout
 from svm_robot.errors import DataError

@@ -10,10 +10,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from svm_robot.curation.check import check_dataset
+from svm_robot.curation.check.examine import check_dataset
 from svm_robot.curation.formats.opened import ImportOptions
 from svm_robot.curation.formats.recording import open_recording
-from svm_robot.curation.rebuild import rebuild
+from svm_robot.curation.rebuild.rebuild import rebuild
 from svm_robot.data import columns, load_dataset
 from svm_robot.data.label_view import read_view
 from svm_robot.data.provenance import Provenance

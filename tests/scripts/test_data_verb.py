@@ -10,7 +10,7 @@ from recordings import record_toy
 from toys import ToyEnv, ToySpec
 from trees import tree_hash
 
-from svm_robot.curation.check import check_dataset
+from svm_robot.curation.check.examine import check_dataset
 from svm_robot.data import Dataset, columns, load_dataset
 from svm_robot.data.labels import LabelLog
 from svm_robot.data.provenance import RigRecord, read_provenance, write_provenance

@@ -146,7 +146,8 @@ def test_a_video_that_is_damaged_in_the_middle_leaves_nothing_behind(tmp_path, c
 
 def test_a_killed_import_leaves_no_dataset_and_the_next_one_succeeds(v2, tmp_path):
     command = [sys.executable, "-m", "svm_robot", "data", "import", str(v2), f"--out={tmp_path / 'new'}"]
-    stopper = "import svm_robot.curation.rebuild as r, os, signal, sys; from svm_robot.scripts.main import main\n"
+    stopper = "import os, signal, sys; from svm_robot.curation.rebuild import rebuild as r\n"
+    stopper += "from svm_robot.scripts.main import main\n"
     stopper += "r.verify = lambda *_: os.kill(os.getpid(), signal.SIGKILL)\nsys.exit(main(sys.argv[1:]))"
     killed = subprocess.run([sys.executable, "-c", stopper, *command[3:]], check=False, timeout=60)
     assert killed.returncode == -signal.SIGKILL

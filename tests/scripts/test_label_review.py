@@ -19,7 +19,7 @@ from typing import Any
 import pytest
 from recordings import record_toy
 
-from svm_robot.curation.review import HELD_S
+from svm_robot.curation.review.review import HELD_S
 from svm_robot.data.label_view import read_view
 from svm_robot.data.labels import FILE
 from svm_robot.drivers.keys import LONE_ESCAPE_S

@@ -17,12 +17,12 @@ import numpy as np
 import pyarrow as pa
 from PIL import Image
 
-from svm_robot.curation.bake import bake
-from svm_robot.curation.clips import frames_of
 from svm_robot.curation.formats.features import flat_names
 from svm_robot.curation.formats.hdf5 import COLUMNS, OURS, SUFFIX, VERSION
 from svm_robot.curation.formats.whole import role_of
-from svm_robot.curation.source import Source, SourceEpisode
+from svm_robot.curation.rebuild.bake import bake
+from svm_robot.curation.rebuild.clips import frames_of
+from svm_robot.curation.rebuild.source import Source, SourceEpisode
 from svm_robot.data import columns
 from svm_robot.data.commit import Table
 from svm_robot.data.files import publish

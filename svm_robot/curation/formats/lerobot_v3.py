@@ -16,7 +16,7 @@ from svm_robot.curation.formats.opened import ImportOptions, Opened
 from svm_robot.curation.formats.pieces import Header, Piece, assemble, real_cameras
 from svm_robot.curation.formats.rows import EpisodeError, survey
 from svm_robot.curation.formats.whole import ROWS, Missing, restrict, whole_ones
-from svm_robot.curation.source import Clip
+from svm_robot.curation.rebuild.source import Clip
 from svm_robot.data.layout import TASKS, Layout, Row, read_layout, read_parquet
 from svm_robot.data.pictures import first_frame
 from svm_robot.data.tables import read_tasks

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from svm_robot.curation.source import Source
+from svm_robot.curation.rebuild.source import Source
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from svm_robot.curation.formats.features import Plan
 from svm_robot.curation.formats.opened import Opened
 from svm_robot.curation.formats.outcomes import labels_of
 from svm_robot.curation.formats.rows import Survey, shape, uids
-from svm_robot.curation.source import Clip, Source, SourceEpisode
+from svm_robot.curation.rebuild.source import Clip, Source, SourceEpisode
 from svm_robot.data import columns
 from svm_robot.data.layout import CHUNK_SIZE, DATA, VERSION, VIDEO
 from svm_robot.data.provenance import Provenance

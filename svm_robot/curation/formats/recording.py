@@ -9,7 +9,7 @@ from svm_robot.curation.formats.files_at import PICKLE, pickles_in, read_json
 from svm_robot.curation.formats.opened import ImportOptions, Opened
 from svm_robot.curation.formats.pieces import Header
 from svm_robot.curation.formats.whole import left_out, role_of
-from svm_robot.curation.source import open_source
+from svm_robot.curation.rebuild.source import open_source
 from svm_robot.data import columns
 from svm_robot.data.layout import INFO
 from svm_robot.data.schema import whole_rate

@@ -7,8 +7,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from svm_robot.curation.label_table import plain
-from svm_robot.curation.source import Source
+from svm_robot.curation.labels.table import plain
+from svm_robot.curation.rebuild.source import Source
 from svm_robot.data.files import new_folder
 from svm_robot.data.label_view import EpisodeLabel, LabelView
 from svm_robot.data.labels import Label

@@ -6,7 +6,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from svm_robot.curation.findings import reason
+from svm_robot.curation.check.findings import reason
 from svm_robot.errors import DataError
 
 PARQUET = b"PAR1"

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from svm_robot.curation.check_meta import Meta
+from svm_robot.curation.check.meta import Meta
 from svm_robot.data.episode_stats import Stats, from_json, merge, to_json
 from svm_robot.data.files import publish, publish_json, publish_text, sync
 from svm_robot.data.labels import FILE, parse_line

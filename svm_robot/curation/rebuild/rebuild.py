@@ -10,12 +10,12 @@ import av
 import numpy as np
 import pyarrow as pa
 
-from svm_robot.curation.bake import bake, with_outcome_columns
-from svm_robot.curation.check import check_dataset
-from svm_robot.curation.clips import encode, take
-from svm_robot.curation.place import aside, check_target, put_in_place
-from svm_robot.curation.source import UID, SourceEpisode
-from svm_robot.curation.still import still_stats
+from svm_robot.curation.check.examine import check_dataset
+from svm_robot.curation.rebuild.bake import bake, with_outcome_columns
+from svm_robot.curation.rebuild.clips import encode, take
+from svm_robot.curation.rebuild.place import aside, check_target, put_in_place
+from svm_robot.curation.rebuild.source import UID, SourceEpisode
+from svm_robot.curation.rebuild.still import still_stats
 from svm_robot.data import columns
 from svm_robot.data.commit import Commit, Extras, Table
 from svm_robot.data.episode_stats import Stats

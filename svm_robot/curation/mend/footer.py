@@ -12,8 +12,8 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from svm_robot.curation.reading import PARQUET
-from svm_robot.curation.thrift import I64, LIST, STRUCT, Struct, ThriftReader, field, to_bytes, with_field
+from svm_robot.curation.check.reading import PARQUET
+from svm_robot.curation.mend.thrift import I64, LIST, STRUCT, Struct, ThriftReader, field, to_bytes, with_field
 from svm_robot.errors import DataError
 
 DATA_PAGE, DICTIONARY_PAGE, DATA_PAGE_V2 = 0, 2, 3

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
-from svm_robot.curation.source import Source
+from svm_robot.curation.rebuild.source import Source
 from svm_robot.data.provenance import Derivation, Origin, Provenance, RigChange
 from svm_robot.data.resume import other_devices
 from svm_robot.version import __version__

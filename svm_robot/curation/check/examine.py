@@ -7,11 +7,11 @@ without its frames, no frame without its row, no number that is not finite, no b
 from collections.abc import Callable
 from pathlib import Path
 
-from svm_robot.curation.check_extras import check_labels, check_stats, check_strays
-from svm_robot.curation.check_frames import check_frames
-from svm_robot.curation.check_meta import Meta, read_meta
-from svm_robot.curation.check_rows import Rows, check_rows
-from svm_robot.curation.findings import Finding, Ledger, Report
+from svm_robot.curation.check.extras import check_labels, check_stats, check_strays
+from svm_robot.curation.check.findings import Finding, Ledger, Report
+from svm_robot.curation.check.frames import check_frames
+from svm_robot.curation.check.meta import Meta, read_meta
+from svm_robot.curation.check.rows import Rows, check_rows
 
 __all__ = ["Finding", "Report", "check_dataset", "examine"]
 

@@ -5,10 +5,10 @@ from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from typing import Protocol
 
-from svm_robot.curation.board import LEAST, Panel, arrange, captions, seen, texts
-from svm_robot.curation.film import Film
-from svm_robot.curation.half_blocks import Canvas
-from svm_robot.curation.review import Review
+from svm_robot.curation.review.board import LEAST, Panel, arrange, captions, seen, texts
+from svm_robot.curation.review.film import Film
+from svm_robot.curation.review.half_blocks import Canvas
+from svm_robot.curation.review.review import Review
 from svm_robot.data.label_view import EpisodeLabel
 from svm_robot.errors import DataError
 

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from svm_robot.curation.review import Review
+from svm_robot.curation.review.review import Review
 
 HEAD, FOOT = 2, 3
 """Lines above and below the pictures."""

@@ -4,13 +4,12 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from svm_robot.curation.player import Player
+from svm_robot.curation.labels.letters import LETTERS, VERDICTS, split_tags
+from svm_robot.curation.review.player import Player
 from svm_robot.data.label_view import UNLABELLED, EpisodeLabel
 from svm_robot.data.labels import Label, LabelLog, stacks
 from svm_robot.rollout.episode import Outcome
 
-VERDICTS = {"s": Outcome.SUCCESS, "f": Outcome.FAILURE, "u": Outcome.UNSURE, "a": Outcome.ABORTED}
-LETTERS = {outcome: letter for letter, outcome in VERDICTS.items()}
 HELD_S = 0.6
 """A verdict so soon after the one before is a key held down, not a person who looked at the next episode."""
 TODO = (UNLABELLED, str(Outcome.UNSURE))
@@ -174,8 +173,3 @@ class Review:
         labels = stacks(entries).get(episode.uid)
         label = labels[-1] if labels else None
         return Standing(label, label.outcome if label else episode.recorded, len(entries))
-
-
-def split_tags(text: str) -> tuple[str, ...]:
-    """``slip, late`` as two words, each once; also separated by semicolons."""
-    return tuple(dict.fromkeys(word.strip() for word in text.replace(";", ",").split(",") if word.strip()))

@@ -8,10 +8,10 @@ import av
 import numpy as np
 from numpy.typing import NDArray
 
-from svm_robot.curation.check_meta import Meta
-from svm_robot.curation.check_rows import Rows
-from svm_robot.curation.findings import Ledger
-from svm_robot.curation.reading import why
+from svm_robot.curation.check.findings import Ledger
+from svm_robot.curation.check.meta import Meta
+from svm_robot.curation.check.reading import why
+from svm_robot.curation.check.rows import Rows
 from svm_robot.data.commit import DIGEST, digest
 from svm_robot.data.layout import Row
 from svm_robot.data.pictures import camera_size

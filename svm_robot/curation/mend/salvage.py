@@ -16,12 +16,12 @@ import av
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from svm_robot.curation.check import Report, examine
-from svm_robot.curation.check_episodes import numbers_in
-from svm_robot.curation.check_meta import Meta
-from svm_robot.curation.footer import read_without_footer
-from svm_robot.curation.reading import read_table
-from svm_robot.curation.values import arrow_type
+from svm_robot.curation.check.episodes import numbers_in
+from svm_robot.curation.check.examine import Report, examine
+from svm_robot.curation.check.meta import Meta
+from svm_robot.curation.check.reading import read_table
+from svm_robot.curation.check.values import arrow_type
+from svm_robot.curation.mend.footer import read_without_footer
 from svm_robot.data.commit import DIGEST
 from svm_robot.data.files import publish_json
 from svm_robot.data.layout import EPISODES, INFO, TASKS, Row

@@ -8,9 +8,9 @@ from typing import Any
 
 import pyarrow as pa
 
-from svm_robot.curation.findings import Ledger
-from svm_robot.curation.reading import open_parquet
-from svm_robot.curation.values import fits, is_count, is_number
+from svm_robot.curation.check.findings import Ledger
+from svm_robot.curation.check.reading import open_parquet
+from svm_robot.curation.check.values import fits, is_count, is_number
 from svm_robot.data.layout import INFO, Row
 
 NAMED = 100

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from svm_robot.curation.source import Source
+from svm_robot.curation.rebuild.source import Source
 from svm_robot.data import columns
 from svm_robot.data.layout import is_picture
 from svm_robot.data.resume import other_devices, other_units

@@ -6,11 +6,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from svm_robot.curation.ancestry import derive, join, select
-from svm_robot.curation.differences import check_mergeable
-from svm_robot.curation.place import check_target, free_backup
-from svm_robot.curation.rebuild import Progress, Rebuilt, check_episodes, rebuild
-from svm_robot.curation.source import Source, SourceEpisode, open_source
+from svm_robot.curation.rebuild.ancestry import derive, join, select
+from svm_robot.curation.rebuild.differences import check_mergeable
+from svm_robot.curation.rebuild.place import check_target, free_backup
+from svm_robot.curation.rebuild.rebuild import Progress, Rebuilt, check_episodes, rebuild
+from svm_robot.curation.rebuild.source import Source, SourceEpisode, open_source
 from svm_robot.data import columns
 from svm_robot.data.files import new_folder
 from svm_robot.data.label_view import UNLABELLED, read_view

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from svm_robot.curation.label_ranges import as_ranges, of_ranges
-from svm_robot.curation.review import LETTERS, split_tags
+from svm_robot.curation.labels.letters import LETTERS, split_tags
+from svm_robot.curation.labels.ranges import as_ranges, of_ranges
 from svm_robot.data.label_view import EpisodeLabel, LabelView
 from svm_robot.data.labels import Draft
 from svm_robot.errors import ConfigError, DataError
@@ -56,7 +56,7 @@ def read_plan(file: Path, view: LabelView) -> Plan:
     """Read ``file`` and compare it with the labels of the dataset. Raises ``DataError`` for what is no table of labels.
 
     ``.csv`` (or ``.tsv``) with a head line, or ``.json``: a list of objects with the same names, an object from episode
-    number to outcome, or one with the frames of success in each episode (see ``label_ranges``).
+    number to outcome, or one with the frames of success in each episode (see ``ranges``).
     """
     drafts: dict[int, tuple[str, Draft]] = {}
     rows, problems, already, silent = [], [], 0, 0

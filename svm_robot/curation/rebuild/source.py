@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from svm_robot.curation.rows import RowReader
+from svm_robot.curation.rebuild.rows import RowReader
 from svm_robot.data import columns
 from svm_robot.data.commit import DIGEST, Table
 from svm_robot.data.episode_stats import Stats

@@ -7,11 +7,11 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from svm_robot.curation.check_meta import Meta
-from svm_robot.curation.check_rows import Rows
-from svm_robot.curation.findings import Ledger, reason
-from svm_robot.curation.reading import open_parquet
-from svm_robot.curation.values import fits
+from svm_robot.curation.check.findings import Ledger, reason
+from svm_robot.curation.check.meta import Meta
+from svm_robot.curation.check.reading import open_parquet
+from svm_robot.curation.check.rows import Rows
+from svm_robot.curation.check.values import fits
 from svm_robot.data.labels import FILE, LabelLog
 from svm_robot.data.layout import EPISODES, STATS, name_of
 from svm_robot.data.recovery import STAGING

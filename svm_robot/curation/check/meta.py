@@ -7,10 +7,10 @@ from typing import Any
 
 import pandas as pd
 
-from svm_robot.curation.check_episodes import read_rows
-from svm_robot.curation.findings import Ledger, reason
-from svm_robot.curation.reading import plain_reason, read_table
-from svm_robot.curation.values import arrow_type, is_count, is_number, is_template
+from svm_robot.curation.check.episodes import read_rows
+from svm_robot.curation.check.findings import Ledger, reason
+from svm_robot.curation.check.reading import plain_reason, read_table
+from svm_robot.curation.check.values import arrow_type, is_count, is_number, is_template
 from svm_robot.data.layout import INFO, TASKS, Row, name_of
 from svm_robot.data.schema import BOOKKEEPING
 

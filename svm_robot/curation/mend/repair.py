@@ -9,16 +9,16 @@ from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from svm_robot.curation.ancestry import derive, select
-from svm_robot.curation.check import Progress, Report, check_dataset, examine
-from svm_robot.curation.check_meta import Meta
-from svm_robot.curation.findings import Finding, told
-from svm_robot.curation.place import free_backup, nobody_else
-from svm_robot.curation.rebuild import rebuild
-from svm_robot.curation.rows import RowReader
-from svm_robot.curation.salvage import is_worth_trying, salvaged
-from svm_robot.curation.source import Source, SourceEpisode, build, number_all
-from svm_robot.curation.tidy import is_label, is_tail, tidy
+from svm_robot.curation.check.examine import Progress, Report, check_dataset, examine
+from svm_robot.curation.check.findings import Finding, told
+from svm_robot.curation.check.meta import Meta
+from svm_robot.curation.mend.salvage import is_worth_trying, salvaged
+from svm_robot.curation.mend.tidy import is_label, is_tail, tidy
+from svm_robot.curation.rebuild.ancestry import derive, select
+from svm_robot.curation.rebuild.place import free_backup, nobody_else
+from svm_robot.curation.rebuild.rebuild import rebuild
+from svm_robot.curation.rebuild.rows import RowReader
+from svm_robot.curation.rebuild.source import Source, SourceEpisode, build, number_all
 from svm_robot.data import columns
 from svm_robot.data.commit import DIGEST
 from svm_robot.data.labels import FILE, Label, parse_line

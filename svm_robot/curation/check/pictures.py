@@ -7,9 +7,9 @@ from typing import Any
 import pyarrow.parquet as pq
 from PIL import Image
 
-from svm_robot.curation.check_meta import Meta
-from svm_robot.curation.findings import Ledger, reason
-from svm_robot.curation.values import Values
+from svm_robot.curation.check.findings import Ledger, reason
+from svm_robot.curation.check.meta import Meta
+from svm_robot.curation.check.values import Values
 
 
 def check_pictures(meta: Meta, parquet: pq.ParquetFile, values: Values, ledger: Ledger, episodes: set[int]) -> None:

@@ -9,11 +9,11 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from svm_robot.curation.check_meta import LANGUAGE, Meta
-from svm_robot.curation.check_pictures import check_pictures
-from svm_robot.curation.findings import Ledger
-from svm_robot.curation.reading import open_parquet
-from svm_robot.curation.values import Values, arrow_type, is_list
+from svm_robot.curation.check.findings import Ledger
+from svm_robot.curation.check.meta import LANGUAGE, Meta
+from svm_robot.curation.check.pictures import check_pictures
+from svm_robot.curation.check.reading import open_parquet
+from svm_robot.curation.check.values import Values, arrow_type, is_list
 from svm_robot.data import columns
 from svm_robot.data.commit import DIGEST, digest
 from svm_robot.data.layout import Row

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import av
 
-from svm_robot.curation.source import Clip
+from svm_robot.curation.rebuild.source import Clip
 from svm_robot.data.commit import digest
 from svm_robot.data.encoder import Encoding, VideoEncoder
 from svm_robot.data.episode_stats import PictureStats, Stats

@@ -1,0 +1,1 @@
+"""What is wrong with a dataset. ``examine`` looks at the whole and changes nothing; each part has a file beside it."""

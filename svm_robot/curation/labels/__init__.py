@@ -1,0 +1,1 @@
+"""Labels in words and tables: ``letters`` to type, ``table`` to read, ``to_csv`` and ``from_file``, ``ranges``."""
