@@ -78,22 +78,22 @@ class Kinematics:
         self.geometry = geometry
         self._index = [list(joints).index(link.joint) for link in geometry.links]
         self._scale = np.array([scale[link.joint] for link in geometry.links])
-        self._fixed = [_rotation(link.turn) for link in geometry.links]
-        self._offsets = [np.array(link.offset) for link in geometry.links]
-        self._cross = [_cross(link.axis) for link in geometry.links]
+        fixed = np.array([_rotation(link.turn) for link in geometry.links])
+        cross = np.array([_cross(link.axis) for link in geometry.links])
+        # Rodrigues: a turn by an angle is 1 + sin K + (1 - cos) K K, with K the matrix that multiplies with the axis
+        self._still = fixed @ (np.eye(3) + cross @ cross)
+        self._sine, self._cosine = fixed @ cross, -fixed @ cross @ cross
         self.moves = np.isin(np.arange(len(joints)), self._index)
         """(J,) True for joints that move the tip."""
 
     def tip(self, targets: ArrayLike) -> FloatArray:
-        """(J,) robot units -> (3,) where the tip is [m], in the frame of the base."""
-        angles = np.asarray(targets, np.float64)[self._index] * self._scale
-        place, rotation = np.zeros(3), np.eye(3)
-        for offset, fixed, cross, angle in zip(self._offsets, self._fixed, self._cross, angles, strict=True):
-            place = place + rotation @ offset
-            turned = np.eye(3) + math.sin(angle) * cross + (1 - math.cos(angle)) * cross @ cross
-            rotation = rotation @ fixed @ turned
-        tip: FloatArray = place + rotation @ np.array(self.geometry.tip)
-        return tip
+        """(..., J) robot units -> (..., 3) where the tip is [m], in the frame of the base."""
+        angles = (np.asarray(targets, np.float64)[..., self._index] * self._scale)[..., None, None]
+        turns = self._still + np.sin(angles) * self._sine + np.cos(angles) * self._cosine
+        place: FloatArray = np.array(self.geometry.tip)
+        for number, link in reversed(list(enumerate(self.geometry.links))):
+            place = (turns[..., number, :, :] @ place[..., None])[..., 0] + link.offset
+        return place
 
 
 def known_kinematics(robot: Any, joints: Sequence[str]) -> Kinematics | None:

@@ -12,8 +12,8 @@ from svm_robot.errors import ConfigError
 FloatArray = NDArray[np.float64]
 
 AXES = ("x", "y", "z")
-HALVINGS = 8
-"""How closely the border is approached: to one part in 256 of a step."""
+PARTS = 32
+"""How closely the border is approached in one step: to one part in so many."""
 
 
 class Workspace:
@@ -40,10 +40,11 @@ class Workspace:
         self.lower = np.array([box[axis][0] if axis in box else -math.inf for axis in AXES])
         self.upper = np.array([box[axis][1] if axis in box else math.inf for axis in AXES])
 
-    def outside(self, targets: FloatArray) -> float:
-        """How far the tip lies beyond the wall it has passed furthest [m]; 0 inside."""
+    def outside(self, targets: FloatArray) -> FloatArray:
+        """(..., J) -> (...) how far the tip lies beyond the wall it has passed furthest [m]; 0 inside."""
         tip = self.kinematics.tip(targets)
-        return float(max(0.0, np.max(self.lower - tip), np.max(tip - self.upper)))
+        beyond: FloatArray = np.maximum(self.lower - tip, tip - self.upper).max(axis=-1, initial=0.0)
+        return beyond
 
     def restrict(self, last: FloatArray, wanted: FloatArray) -> tuple[FloatArray, str]:
         """As much of the way from ``last`` to ``wanted`` (J,) as stays inside, and in words why it is not all of it.
@@ -51,12 +52,13 @@ class Workspace:
         All joints together go as far as they can; then each goes on alone as far as it can, so that the tip slides
         along a wall instead of sticking to it. A tip that is outside already may move, but not further outside.
         """
-        level = self.outside(last) + 1e-9
-        if self.outside(wanted) <= level:
+        before, after = self.outside(np.stack([last, wanted]))
+        level = float(before) + 1e-9
+        if after <= level:
             return wanted, ""
         kept = np.where(self.kinematics.moves, last, wanted)
         kept = self._furthest(kept, wanted, level)
-        for joint in np.flatnonzero(self.kinematics.moves):
+        for joint in np.flatnonzero(self.kinematics.moves & (kept != wanted)):
             alone = kept.copy()
             alone[joint] = wanted[joint]
             kept = self._furthest(kept, alone, level)
@@ -64,16 +66,10 @@ class Workspace:
 
     def _furthest(self, begin: FloatArray, end: FloatArray, level: float) -> FloatArray:
         """The last point on the straight way that is allowed; ``begin`` is."""
-        if self.outside(end) <= level:
-            return end
-        allowed, beyond = 0.0, 1.0
-        for _ in range(HALVINGS):
-            middle = (allowed + beyond) / 2
-            if self.outside(begin + middle * (end - begin)) <= level:
-                allowed = middle
-            else:
-                beyond = middle
-        return begin + allowed * (end - begin)
+        way = begin + np.linspace(0, 1, PARTS + 1)[:, None] * (end - begin)
+        beyond = np.flatnonzero(self.outside(way[1:]) > level)
+        stop: FloatArray = way[beyond[0]] if beyond.size else end
+        return stop
 
     def why(self, wanted: FloatArray) -> str:
         """Which walls the tip of ``wanted`` (J,) has passed."""
