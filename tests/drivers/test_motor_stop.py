@@ -70,10 +70,12 @@ def test_a_step_that_hangs_is_left_behind(stuck: Callable[[], None]) -> None:
     assert isinstance(problem, DeviceError) and "'closing' did not end within 0.1 s" in str(problem)
 
 
-def test_a_ctrl_c_does_not_cut_a_step_short() -> None:
+@pytest.mark.parametrize("after_s", [0.0, 0.1])
+def test_a_ctrl_c_does_not_cut_a_step_short(after_s: float) -> None:
     steps, done = Steps(MonotonicClock()), []
 
     def slow() -> None:
+        time.sleep(after_s)
         os.kill(os.getpid(), signal.SIGINT)
         time.sleep(0.15)
         done.append(True)
