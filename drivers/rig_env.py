@@ -105,7 +105,8 @@ class RigEnv:
             walk(self.link, self.safety, self.start, self.spec.rate_hz, self.clock, "start")
         if self.reset_scene is not None:
             self.reset_scene(seed)
-        self._previous = self.link.last_sent = None  # the scene may have moved the arm: what was sent before is no target
+        # the scene may have moved the arm: what was sent before is no target any more
+        self._previous = self.link.last_sent = None
         self.ticker.start()
 
     def observe(self, frames: bool = True) -> Observation:
