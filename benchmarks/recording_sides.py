@@ -62,10 +62,10 @@ class Ours:
     """``run_episode`` with ``Recorder``; the end of the episode is the pause."""
 
     def __init__(self, root: Path, robot: PacedRobot, meter: Meter) -> None:
-        from svm_robot.data.recorder import Recorder
         from svm_robot.drivers.rig_env import RigEnv
         from svm_robot.drivers.safety import SafetyConfig
         from svm_robot.drivers.teleop import TeleopPolicy
+        from svm_robot.recording.recorder import Recorder
 
         self.meter = meter
         self.env = RigEnv(

@@ -18,10 +18,10 @@ from typing import Any
 import numpy as np
 
 from svm_robot.data import columns, load_dataset
-from svm_robot.data.encoder import Encoding, VideoEncoder
 from svm_robot.data.schema import features
 from svm_robot.data.video import read_frames
-from svm_robot.data.writer import EpisodeWriter
+from svm_robot.recording.encoder import Encoding, VideoEncoder
+from svm_robot.recording.writer import EpisodeWriter
 
 STEPS = 80
 Turn = tuple[float, float, float]

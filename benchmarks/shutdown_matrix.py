@@ -51,8 +51,8 @@ CODES = {"SIGINT": 130, "SIGINT twice": 130, "SIGTERM": 143, "SIGHUP": 143, "exc
 MODULES = (
     "lerobot.robots.so_follower",
     "lerobot.teleoperators.so_leader",
-    "svm_robot.data.session",
-    "svm_robot.data.stills",
+    "svm_robot.recording.session",
+    "svm_robot.recording.stills",
     "svm_robot.drivers.bus.steady",
     "svm_robot.drivers.cameras.group",
     "svm_robot.drivers.rig_env",

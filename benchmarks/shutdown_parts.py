@@ -136,7 +136,7 @@ def session(part: str, kind: str, nan: bool, ports: list[str], folder: Path, con
     from lerobot.robots import make_robot_from_config as make_robot
     from lerobot.teleoperators import make_teleoperator_from_config as make_leader
 
-    from svm_robot.data.recorder import Recorder
+    from svm_robot.recording.recorder import Recorder
     from svm_robot.scripts import evaluate, main, record_console
 
     steps_taken = 0

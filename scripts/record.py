@@ -12,8 +12,8 @@ from svm_robot.drivers.rig import RigConfig
 from svm_robot.errors import ConfigError
 
 if TYPE_CHECKING:
-    from svm_robot.data.recorder import Recorder
     from svm_robot.policies.steering import SteeredPolicy
+    from svm_robot.recording.recorder import Recorder
     from svm_robot.reward.live import LiveScore
     from svm_robot.rollout import EnvSpec, Policy
     from svm_robot.scripts.cell import Cell
@@ -63,10 +63,10 @@ class RecordConfig(RigConfig):
 
 def main(args: list[str]) -> int:
     """Record, say what became of each episode, and name the next step."""
-    from svm_robot.data.recovery import SET_ASIDE, is_fresh
-    from svm_robot.data.resume import check_resume
-    from svm_robot.data.session import record
-    from svm_robot.data.stills import check_pictures
+    from svm_robot.recording.recovery import SET_ASIDE, is_fresh
+    from svm_robot.recording.resume import check_resume
+    from svm_robot.recording.session import record
+    from svm_robot.recording.stills import check_pictures
     from svm_robot.scripts.cell import open_cell
     from svm_robot.scripts.cli import parse, split_positionals, warn
     from svm_robot.scripts.hands import acting
@@ -120,8 +120,8 @@ def main(args: list[str]) -> int:
 
 def look_at(root: Path, mend: bool) -> None:
     """Before anything moves: raise ``DataError`` for a damaged dataset, or ``mend`` it."""
-    from svm_robot.data.recovery import is_fresh
-    from svm_robot.data.torn import read_counted
+    from svm_robot.recording.recovery import is_fresh
+    from svm_robot.recording.torn import read_counted
     from svm_robot.scripts.cli import warn
 
     if is_fresh(root):
@@ -138,10 +138,10 @@ def look_at(root: Path, mend: bool) -> None:
 
 def new_recorder(config: RecordConfig, root: Path, spec: "EnvSpec", latent_dim: int | None) -> "Recorder":
     """The recorder as the options want it, not opened yet."""
-    from svm_robot.data.disk import Reserve
-    from svm_robot.data.encoder import Encoding
-    from svm_robot.data.recorder import Recorder
-    from svm_robot.data.timing import SlowLoop
+    from svm_robot.recording.disk import Reserve
+    from svm_robot.recording.encoder import Encoding
+    from svm_robot.recording.recorder import Recorder
+    from svm_robot.recording.timing import SlowLoop
 
     return Recorder(
         root,

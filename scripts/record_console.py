@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 from svm_robot.scripts.cli import warn
 
 if TYPE_CHECKING:
-    from svm_robot.data.recorder import EpisodeSummary
-    from svm_robot.data.session import Tally
+    from svm_robot.recording.recorder import EpisodeSummary
+    from svm_robot.recording.session import Tally
     from svm_robot.reward.live import LiveScore
 
 

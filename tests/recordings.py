@@ -6,8 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 from toys import ToyEnv, ToyOperator, ToyPolicy, ToySpec
 
-from svm_robot.data.encoder import Encoding
-from svm_robot.data.recorder import Recorder
+from svm_robot.recording.encoder import Encoding
+from svm_robot.recording.recorder import Recorder
 from svm_robot.rollout import run_episode
 
 LOSSLESS = 2

@@ -43,7 +43,7 @@ def test_what_is_lost_is_noticed(tmp_path: Path) -> None:
     (tmp_path / "sitecustomize.py").write_text(
         "import sys\n"
         "if sys.argv[0].endswith('torture_child.py'):\n"
-        "    from svm_robot.data.commit import Commit\n"
+        "    from svm_robot.recording.commit import Commit\n"
         "    real = Commit.save\n"
         "    def save(self, table, videos, *more):\n"
         "        row = {name: values.copy() for name, values in table.items()}\n"

@@ -19,14 +19,14 @@ from typing import Any
 
 from torture_film import Film
 
-from svm_robot.data.disk import Reserve
-from svm_robot.data.encoder import Encoding
 from svm_robot.data.episode_stats import PictureStats
 from svm_robot.data.labels import FILE
-from svm_robot.data.recorder import Recorder
-from svm_robot.data.session import record
-from svm_robot.data.worker import FrameWorker
 from svm_robot.errors import SvmRobotError
+from svm_robot.recording.disk import Reserve
+from svm_robot.recording.encoder import Encoding
+from svm_robot.recording.recorder import Recorder
+from svm_robot.recording.session import record
+from svm_robot.recording.worker import FrameWorker
 
 PLACES = ("frame", "encode", "sync", "rename", "label")
 """Where a fork can be told to die: as a frame is handed over, on an encoder's thread, around an fsync, around a rename

@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
-from svm_robot.data.encoder import Encoding
-from svm_robot.data.stills import jpeg
+from svm_robot.recording.encoder import Encoding
+from svm_robot.recording.stills import jpeg
 from svm_robot.rollout.env import Observation
 
 KINDS = ("video", "png", "jpeg")

@@ -1,4 +1,7 @@
-"""Recording, labels and reading of datasets. A recording is a LeRobot v3 dataset at all times."""
+"""Datasets, their labels, and what is kept beside them. A recording is a LeRobot v3 dataset at all times.
+
+What writes episodes is in ``svm_robot.recording``.
+"""
 
 from svm_robot.data.dataset import Dataset, load_dataset
 from svm_robot.data.episodes import EpisodeData

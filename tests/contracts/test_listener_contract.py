@@ -5,8 +5,8 @@ import pytest
 from learner_toys import MAX_STEPS, NoisePilot, ToySteered, toy_reward
 from toys import ToyEnv, ToyOperator, ToyPolicy
 
-from svm_robot.data.recorder import Recorder
 from svm_robot.learner.experience import DecisionCollector, RewardInputs
+from svm_robot.recording.recorder import Recorder
 from svm_robot.report.examples import ExampleKeeper
 from svm_robot.reward.configuration_svm import SvmConfig
 from svm_robot.reward.live import LiveScore

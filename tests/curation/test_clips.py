@@ -9,9 +9,9 @@ from recordings import numbered
 
 from svm_robot.curation.rebuild.clips import frames_of, take
 from svm_robot.curation.rebuild.source import Clip
-from svm_robot.data.commit import digest
 from svm_robot.data.video import read_frames
 from svm_robot.errors import DataError
+from svm_robot.recording.commit import digest
 
 RATE = 10
 SIZE = (64, 96)

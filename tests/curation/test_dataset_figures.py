@@ -14,8 +14,8 @@ from svm_robot.curation.rebuild.source import SourceEpisode, open_source
 from svm_robot.curation.statistics import dataset_figures
 from svm_robot.data import columns
 from svm_robot.data.provenance import Provenance
-from svm_robot.data.recorder import Recorder
 from svm_robot.errors import DataError
+from svm_robot.recording.recorder import Recorder
 from svm_robot.rollout import run_episode
 
 

@@ -24,12 +24,12 @@ from svm_robot.curation.rebuild.place import aside, nobody_else
 from svm_robot.curation.rebuild.rebuild import rebuild
 from svm_robot.curation.rebuild.source import Source, open_source
 from svm_robot.data import columns, load_dataset
-from svm_robot.data.commit import DIGEST, TASK, digest
 from svm_robot.data.labels import LabelLog
 from svm_robot.data.layout import read_layout
 from svm_robot.data.provenance import Provenance
-from svm_robot.data.recovery import LOCK
 from svm_robot.errors import DataError
+from svm_robot.recording.commit import DIGEST, TASK, digest
+from svm_robot.recording.recovery import LOCK
 from svm_robot.rollout.episode import Outcome
 
 BOOKKEEPING = ("index", "episode_index", "task_index")

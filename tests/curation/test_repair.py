@@ -209,7 +209,7 @@ def test_a_kill_in_the_middle_is_finished_by_the_next_run(five, monkeypatch, mom
 def test_a_recording_that_runs_is_not_disturbed(five):
     from toys import ToySpec
 
-    from svm_robot.data.writer import EpisodeWriter
+    from svm_robot.recording.writer import EpisodeWriter
 
     edit_info(five, total_frames=99)
     plan = plan_repair(five)
@@ -221,7 +221,7 @@ def test_a_recording_that_runs_is_not_disturbed(five):
 def test_a_dataset_without_episodes_is_whole(tmp_path):
     from toys import ToySpec
 
-    from svm_robot.data.writer import EpisodeWriter
+    from svm_robot.recording.writer import EpisodeWriter
 
     with EpisodeWriter(tmp_path / "d", ToySpec()):
         pass

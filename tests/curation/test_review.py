@@ -16,11 +16,11 @@ from svm_robot.curation.review.player import REST_S, SPEEDS, Player
 from svm_robot.curation.review.review import HELD_S, Review, todo_first
 from svm_robot.curation.review.watch import BYTES_PER_S, DRAW_S, watch
 from svm_robot.data import load_dataset
-from svm_robot.data.encoder import Encoding, Pictures
 from svm_robot.data.label_view import EpisodeLabel, LabelView, read_view
 from svm_robot.data.labels import FILE, LabelLog
 from svm_robot.data.layout import read_layout
 from svm_robot.errors import DataError, DeviceError
+from svm_robot.recording.encoder import Encoding, Pictures
 from svm_robot.rollout import Outcome
 
 RATE = 10.0

@@ -7,8 +7,8 @@ from toys import ToyEnv, ToyOperator, ToyPolicy
 
 from svm_robot.data import columns, load_dataset
 from svm_robot.data.labels import LabelLog
-from svm_robot.data.recorder import Recorder
 from svm_robot.errors import DeviceError, UnsafeActionError
+from svm_robot.recording.recorder import Recorder
 from svm_robot.rollout import Outcome, run_episode
 
 

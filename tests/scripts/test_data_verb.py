@@ -14,7 +14,7 @@ from svm_robot.curation.check.examine import check_dataset
 from svm_robot.data import Dataset, columns, load_dataset
 from svm_robot.data.labels import LabelLog
 from svm_robot.data.provenance import RigRecord, read_provenance, write_provenance
-from svm_robot.data.recorder import Recorder
+from svm_robot.recording.recorder import Recorder
 from svm_robot.rollout.episode import Outcome
 from svm_robot.scripts.main import main
 

@@ -4,10 +4,10 @@ from collections import Counter
 
 import pytest
 
-from svm_robot.data.recorder import EpisodeSummary
-from svm_robot.data.session import Tally
-from svm_robot.data.timing import Timing
-from svm_robot.data.worker import Waits
+from svm_robot.recording.recorder import EpisodeSummary
+from svm_robot.recording.session import Tally
+from svm_robot.recording.timing import Timing
+from svm_robot.recording.worker import Waits
 from svm_robot.reward.configuration_svm import SvmConfig
 from svm_robot.reward.live import Flag, LiveScore
 from svm_robot.reward.modeling_svm import SvmRewardModel

@@ -158,7 +158,7 @@ def test_waits_are_told(tmp_path):
 
     from recordings import record_toy
 
-    from svm_robot.data.worker import Waits
+    from svm_robot.recording.worker import Waits
     from svm_robot.scripts.record_console import words
 
     calm = record_toy(tmp_path / "d", "s").summary

@@ -14,8 +14,8 @@ from svm_robot.curation.check.rows import Rows
 from svm_robot.curation.check.values import fits
 from svm_robot.data.labels import FILE, LabelLog
 from svm_robot.data.layout import EPISODES, STATS, name_of
-from svm_robot.data.recovery import STAGING
 from svm_robot.errors import DataError
+from svm_robot.recording.recovery import STAGING
 
 FOLDERS = {"data": "*/*.parquet", "meta/episodes": "*/*.parquet", "videos": "*/*/*.mp4"}
 """Where the files of a dataset lie; LeRobot reads every Parquet file that it finds there."""

@@ -12,10 +12,10 @@ from svm_robot.curation.check.findings import Ledger
 from svm_robot.curation.check.meta import Meta
 from svm_robot.curation.check.reading import why
 from svm_robot.curation.check.rows import Rows
-from svm_robot.data.commit import DIGEST, digest
 from svm_robot.data.layout import Row
 from svm_robot.data.pictures import camera_size
 from svm_robot.data.video import share_out
+from svm_robot.recording.commit import DIGEST, digest
 
 TOLERANCE_S = 1e-4
 """How far a frame may be from its row; LeRobot's own default."""

@@ -15,8 +15,8 @@ from svm_robot.curation.check.pictures import check_pictures
 from svm_robot.curation.check.reading import open_parquet
 from svm_robot.curation.check.values import Values, arrow_type, is_list
 from svm_robot.data import columns
-from svm_robot.data.commit import DIGEST, digest
 from svm_robot.data.layout import Row
+from svm_robot.recording.commit import DIGEST, digest
 
 NUMBERING = ("episode_index", "frame_index", "index", "task_index", "timestamp")
 """Columns that number the rows; statistics of them tell nothing."""

@@ -24,10 +24,10 @@ from svm_robot.curation.rebuild.bake import bake
 from svm_robot.curation.rebuild.clips import frames_of
 from svm_robot.curation.rebuild.source import Source, SourceEpisode
 from svm_robot.data import columns
-from svm_robot.data.commit import Table
 from svm_robot.data.files import publish
 from svm_robot.data.layout import is_picture
 from svm_robot.errors import DataError
+from svm_robot.recording.commit import Table
 from svm_robot.rollout.env import ImageArray
 from svm_robot.rollout.episode import Outcome
 

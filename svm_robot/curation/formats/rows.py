@@ -15,10 +15,10 @@ from numpy.typing import NDArray
 from svm_robot.curation.formats.features import Plan
 from svm_robot.curation.formats.outcomes import TELLING
 from svm_robot.data import columns
-from svm_robot.data.commit import TASK, Table
 from svm_robot.data.layout import read_parquet
 from svm_robot.data.tables import not_finite
 from svm_robot.errors import DataError
+from svm_robot.recording.commit import TASK, Table
 
 OFF_GRID_S = 2e-3
 """Times further than this from k/fps are kept in a column of their own [s]: float32 alone is off by less."""

@@ -20,12 +20,12 @@ from svm_robot.curation.rebuild.rebuild import rebuild
 from svm_robot.curation.rebuild.rows import RowReader
 from svm_robot.curation.rebuild.source import Source, SourceEpisode, build, number_all
 from svm_robot.data import columns
-from svm_robot.data.commit import DIGEST
 from svm_robot.data.labels import FILE, Label, parse_line
 from svm_robot.data.layout import Layout, Row
 from svm_robot.data.provenance import Provenance, read_provenance
 from svm_robot.data.schema import vector
 from svm_robot.errors import DataError
+from svm_robot.recording.commit import DIGEST
 
 TOOL = "svm-robot data repair"
 IN_PLACE = ("stats", "labels", "counters", "stray")

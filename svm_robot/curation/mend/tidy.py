@@ -10,8 +10,8 @@ from svm_robot.data.episode_stats import Stats, from_json, merge, to_json
 from svm_robot.data.files import publish, publish_json, publish_text, sync
 from svm_robot.data.labels import FILE, parse_line
 from svm_robot.data.layout import EPISODES, INFO, STATS, Row, name_of, read_parquet
-from svm_robot.data.recovery import SET_ASIDE, free_name, nested
 from svm_robot.errors import DataError
+from svm_robot.recording.recovery import SET_ASIDE, free_name, nested
 
 
 def files_of(meta: Meta, row: Row) -> set[Path]:

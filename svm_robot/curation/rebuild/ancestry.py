@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from svm_robot.curation.rebuild.source import Source
 from svm_robot.data.provenance import Derivation, Origin, Provenance, RigChange
-from svm_robot.data.resume import other_devices
+from svm_robot.recording.resume import other_devices
 from svm_robot.version import __version__
 
 

@@ -6,8 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from svm_robot.data import columns
-from svm_robot.data.commit import Table
 from svm_robot.data.schema import vector
+from svm_robot.recording.commit import Table
 from svm_robot.rollout.episode import Outcome
 
 OUTCOME_COLUMNS = {columns.REWARD: "float32", columns.DONE: "bool", columns.SUCCESS: "bool"}

@@ -12,11 +12,11 @@ from pathlib import Path
 import av
 
 from svm_robot.curation.rebuild.source import Clip
-from svm_robot.data.commit import digest
-from svm_robot.data.encoder import Encoding, VideoEncoder
 from svm_robot.data.episode_stats import PictureStats, Stats
 from svm_robot.data.video import read_frames
 from svm_robot.errors import DataError
+from svm_robot.recording.commit import digest
+from svm_robot.recording.encoder import Encoding, VideoEncoder
 from svm_robot.rollout.env import ImageArray
 
 

@@ -6,9 +6,9 @@ from pathlib import Path
 from svm_robot.curation.rebuild.source import Source
 from svm_robot.data import columns
 from svm_robot.data.layout import is_picture
-from svm_robot.data.resume import other_devices, other_units
 from svm_robot.data.schema import Feature, compare
 from svm_robot.errors import DataError
+from svm_robot.recording.resume import other_devices, other_units
 
 CODING = ("video.codec", "video.pix_fmt")
 

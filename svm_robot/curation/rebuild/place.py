@@ -13,8 +13,8 @@ from pathlib import Path
 from svm_robot.data.files import sync, sync_tree
 from svm_robot.data.labels import FILE
 from svm_robot.data.layout import INFO
-from svm_robot.data.recovery import LOCK
 from svm_robot.errors import DataError
+from svm_robot.recording.recovery import LOCK
 
 HERE = -100
 """``AT_FDCWD``: paths are relative to the working folder."""

@@ -17,15 +17,15 @@ from svm_robot.curation.rebuild.place import aside, check_target, put_in_place
 from svm_robot.curation.rebuild.source import UID, SourceEpisode
 from svm_robot.curation.rebuild.still import still_stats
 from svm_robot.data import columns
-from svm_robot.data.commit import Commit, Extras, Table
 from svm_robot.data.episode_stats import Stats
 from svm_robot.data.files import publish_json, publish_text
 from svm_robot.data.labels import FILE, Label, stacks, to_line
 from svm_robot.data.layout import CHUNK_SIZE, DATA, INFO, VERSION, VIDEO, is_picture
 from svm_robot.data.provenance import Provenance, write_provenance
-from svm_robot.data.recovery import STAGING
 from svm_robot.data.schema import BOOKKEEPING, vector
 from svm_robot.errors import DataError
+from svm_robot.recording.commit import Commit, Extras, Table
+from svm_robot.recording.recovery import STAGING
 from svm_robot.rollout.episode import Outcome
 
 Progress = Callable[[int, int], None]

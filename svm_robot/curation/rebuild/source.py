@@ -12,7 +12,6 @@ import numpy as np
 
 from svm_robot.curation.rebuild.rows import RowReader
 from svm_robot.data import columns
-from svm_robot.data.commit import DIGEST, Table
 from svm_robot.data.episode_stats import Stats
 from svm_robot.data.labels import Label, LabelLog
 from svm_robot.data.layout import Layout, Row, read_layout
@@ -21,6 +20,7 @@ from svm_robot.data.provenance import Provenance, read_provenance
 from svm_robot.data.schema import vector
 from svm_robot.data.tables import read_tasks
 from svm_robot.errors import DataError
+from svm_robot.recording.commit import DIGEST, Table
 from svm_robot.rollout.env import ImageArray
 
 UID = "svm/episode_uid"

@@ -6,9 +6,9 @@ import pytest
 from toys import ToyEnv, ToyOperator, ToyPolicy, ToySpec
 
 from svm_robot.data.provenance import Provenance, read_provenance, write_provenance
-from svm_robot.data.recorder import Recorder
-from svm_robot.data.resume import check_resume
 from svm_robot.errors import DataError
+from svm_robot.recording.recorder import Recorder
+from svm_robot.recording.resume import check_resume
 from svm_robot.rollout import run_episode
 
 RIG = ToySpec(

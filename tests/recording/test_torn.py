@@ -10,9 +10,9 @@ from toys import ToySpec
 from trees import tree_hash
 
 from svm_robot.data.layout import read_info
-from svm_robot.data.recorder import Recorder
-from svm_robot.data.torn import read_counted
 from svm_robot.errors import DataError
+from svm_robot.recording.recorder import Recorder
+from svm_robot.recording.torn import read_counted
 
 
 @pytest.fixture(scope="module")

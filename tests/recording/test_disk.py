@@ -6,13 +6,14 @@ import shutil
 import pytest
 from toys import ToyEnv, ToyOperator, ToyPolicy, ToySpec
 
-from svm_robot.data import disk, load_dataset
-from svm_robot.data.disk import MB, DiskGuard, Reserve, failure
-from svm_robot.data.encoder import Encoding
+from svm_robot.data import load_dataset
 from svm_robot.data.labels import LabelLog
-from svm_robot.data.recorder import Recorder
-from svm_robot.data.session import record
 from svm_robot.errors import DataError, DiskError
+from svm_robot.recording import disk
+from svm_robot.recording.disk import MB, DiskGuard, Reserve, failure
+from svm_robot.recording.encoder import Encoding
+from svm_robot.recording.recorder import Recorder
+from svm_robot.recording.session import record
 from svm_robot.rollout import Outcome
 
 

@@ -17,10 +17,10 @@ import pyarrow.parquet as pq
 from PIL import Image
 
 from svm_robot.data import columns
-from svm_robot.data.encoder import Encoding, Pictures
 from svm_robot.data.layout import read_info
-from svm_robot.data.worker import FrameWorker
 from svm_robot.errors import DataError
+from svm_robot.recording.encoder import Encoding, Pictures
+from svm_robot.recording.worker import FrameWorker
 from svm_robot.rollout.env import ImageArray
 
 PICTURE = pa.struct([("bytes", pa.binary()), ("path", pa.string())])

@@ -6,12 +6,13 @@ import pyarrow.parquet as pq
 import pytest
 from toys import ToyEnv, ToyOperator, ToyPolicy, ToySpec
 
-from svm_robot.data import columns, commit, load_dataset, stills
-from svm_robot.data.encoder import Encoding
+from svm_robot.data import columns, load_dataset
 from svm_robot.data.layout import read_info
-from svm_robot.data.recorder import Recorder
-from svm_robot.data.stills import StillsEncoder, check_written
 from svm_robot.errors import DataError
+from svm_robot.recording import commit, stills
+from svm_robot.recording.encoder import Encoding
+from svm_robot.recording.recorder import Recorder
+from svm_robot.recording.stills import StillsEncoder, check_written
 from svm_robot.rollout import run_episode
 
 

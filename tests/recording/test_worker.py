@@ -6,8 +6,8 @@ import threading
 import pytest
 from recordings import numbered
 
-from svm_robot.data.worker import FrameWorker, Waits
 from svm_robot.errors import DataError, DiskError
+from svm_robot.recording.worker import FrameWorker, Waits
 
 
 class Gated(FrameWorker):

@@ -14,15 +14,16 @@ import pytest
 from recordings import record_toy
 from toys import ToySpec
 
-from svm_robot.data import columns, commit, encoder, load_dataset, worker, writer
+from svm_robot.data import columns, load_dataset
 from svm_robot.data.episode_stats import from_json
 from svm_robot.data.files import publish
 from svm_robot.data.labels import FILE
 from svm_robot.data.layout import INFO, STATS, read_info
-from svm_robot.data.recorder import Recorder
 from svm_robot.data.schema import BOOKKEEPING, features
-from svm_robot.data.writer import EpisodeWriter
 from svm_robot.errors import DataError, DiskError
+from svm_robot.recording import commit, encoder, worker, writer
+from svm_robot.recording.recorder import Recorder
+from svm_robot.recording.writer import EpisodeWriter
 
 CHILD = """
 import sys

@@ -11,10 +11,10 @@ from timed_rig import Patient, Walker, timed_rig
 
 from svm_robot.data import columns, load_dataset
 from svm_robot.data.labels import LabelLog
-from svm_robot.data.recorder import Recorder
-from svm_robot.data.session import SPOILED_IN_A_ROW, record
-from svm_robot.data.timing import SlowLoop
 from svm_robot.errors import ConfigError, StaleError
+from svm_robot.recording.recorder import Recorder
+from svm_robot.recording.session import SPOILED_IN_A_ROW, record
+from svm_robot.recording.timing import SlowLoop
 from svm_robot.rollout import Outcome
 
 BOTH = {"front": 30.0, "wrist": 30.0}

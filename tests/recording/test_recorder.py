@@ -9,8 +9,8 @@ from toys import ToyEnv, ToyObservation, ToyOperator, ToyPolicy, ToySpec
 
 from svm_robot.data import columns, load_dataset
 from svm_robot.data.labels import LabelLog
-from svm_robot.data.recorder import Recorder
 from svm_robot.errors import DataError
+from svm_robot.recording.recorder import Recorder
 from svm_robot.rollout import EpisodeEnd, EpisodeStart, Outcome, Step, run_episode
 
 

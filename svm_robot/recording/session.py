@@ -6,8 +6,8 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from svm_robot.data.recorder import EpisodeSummary, Recorder
 from svm_robot.errors import ConfigError, DataError, StaleError
+from svm_robot.recording.recorder import EpisodeSummary, Recorder
 from svm_robot.rollout.env import Env
 from svm_robot.rollout.episode import Outcome
 from svm_robot.rollout.listener import Listener

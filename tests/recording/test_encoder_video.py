@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from recordings import LOSSLESS, number_in, numbered
 
-from svm_robot.data import worker
-from svm_robot.data.encoder import Encoding, VideoEncoder
 from svm_robot.data.video import check_frames, read_frames
 from svm_robot.errors import DataError
+from svm_robot.recording import worker
+from svm_robot.recording.encoder import Encoding, VideoEncoder
 
 
 @pytest.fixture

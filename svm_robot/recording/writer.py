@@ -19,18 +19,18 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from svm_robot.data import columns
-from svm_robot.data.commit import Commit, Extras
-from svm_robot.data.disk import DiskGuard, Reserve, failure
-from svm_robot.data.encoder import Encoding, VideoEncoder
 from svm_robot.data.files import publish_json
 from svm_robot.data.layout import INFO, Row
-from svm_robot.data.recovery import LOCK, STAGING, is_fresh, load_stats, set_aside
 from svm_robot.data.schema import check_same, new_info
-from svm_robot.data.stills import StillsEncoder, check_pictures
 from svm_robot.data.tables import read_tasks
-from svm_robot.data.torn import read_counted
-from svm_robot.data.worker import FrameWorker, Waits
 from svm_robot.errors import DataError
+from svm_robot.recording.commit import Commit, Extras
+from svm_robot.recording.disk import DiskGuard, Reserve, failure
+from svm_robot.recording.encoder import Encoding, VideoEncoder
+from svm_robot.recording.recovery import LOCK, STAGING, is_fresh, load_stats, set_aside
+from svm_robot.recording.stills import StillsEncoder, check_pictures
+from svm_robot.recording.torn import read_counted
+from svm_robot.recording.worker import FrameWorker, Waits
 from svm_robot.rollout.env import EnvSpec, ImageArray
 
 

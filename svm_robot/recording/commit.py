@@ -17,10 +17,10 @@ from numpy.typing import NDArray
 from svm_robot.data.episode_stats import Stats, column_stats, merge, to_json
 from svm_robot.data.files import file_digest, publish, publish_json
 from svm_robot.data.layout import DATA, EPISODES, INFO, STATS, TASKS, VIDEO, Row, name_of
-from svm_robot.data.recovery import STAGING
-from svm_robot.data.stills import check_written
 from svm_robot.data.tables import to_arrow
 from svm_robot.errors import DataError
+from svm_robot.recording.recovery import STAGING
+from svm_robot.recording.stills import check_written
 
 QUICK = {"compression": "snappy", "use_dictionary": False, "write_statistics": False}
 """Parquet settings: an episode's metadata is one row of some 250 columns, and an arm waits while it is written."""

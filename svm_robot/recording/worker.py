@@ -8,9 +8,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from svm_robot.data.disk import failure
 from svm_robot.data.episode_stats import PictureStats, Stats
 from svm_robot.errors import DataError
+from svm_robot.recording.disk import failure
 from svm_robot.rollout.env import ImageArray
 
 

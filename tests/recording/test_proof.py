@@ -4,10 +4,10 @@ import av
 import numpy as np
 import pytest
 
-from svm_robot.data import encoder, proof
-from svm_robot.data.encoder import Encoding, VideoEncoder
 from svm_robot.data.video import check_frames, read_frames
 from svm_robot.errors import DataError
+from svm_robot.recording import encoder, proof
+from svm_robot.recording.encoder import Encoding, VideoEncoder
 
 
 @pytest.fixture

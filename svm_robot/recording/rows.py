@@ -7,8 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from svm_robot.data import columns
-from svm_robot.data.timing import Stopwatch
 from svm_robot.errors import DataError
+from svm_robot.recording.timing import Stopwatch
 from svm_robot.rollout.env import ImageArray
 from svm_robot.rollout.episode import EpisodeEnd, EpisodeStart, Outcome, Step
 

@@ -8,16 +8,16 @@ from pathlib import Path
 
 import numpy as np
 
-from svm_robot.data.disk import Reserve, failure
-from svm_robot.data.encoder import Encoding
 from svm_robot.data.labels import LabelLog
-from svm_robot.data.recovery import is_fresh
-from svm_robot.data.resume import check_resume, note_rig
-from svm_robot.data.rows import EpisodeRows
-from svm_robot.data.timing import SlowLoop, Timing
-from svm_robot.data.worker import Waits
-from svm_robot.data.writer import EpisodeWriter
 from svm_robot.errors import DataError
+from svm_robot.recording.disk import Reserve, failure
+from svm_robot.recording.encoder import Encoding
+from svm_robot.recording.recovery import is_fresh
+from svm_robot.recording.resume import check_resume, note_rig
+from svm_robot.recording.rows import EpisodeRows
+from svm_robot.recording.timing import SlowLoop, Timing
+from svm_robot.recording.worker import Waits
+from svm_robot.recording.writer import EpisodeWriter
 from svm_robot.rollout.env import EnvSpec, ImageArray
 from svm_robot.rollout.episode import EpisodeEnd, EpisodeStart, Outcome, Step
 

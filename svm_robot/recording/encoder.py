@@ -10,9 +10,9 @@ import av
 import numpy as np
 
 from svm_robot.data.files import file_digest, sync
-from svm_robot.data.proof import PROVABLE, LiveProof
 from svm_robot.data.video import SMALL, check_frames
-from svm_robot.data.worker import FrameWorker
+from svm_robot.recording.proof import PROVABLE, LiveProof
+from svm_robot.recording.worker import FrameWorker
 
 logging.getLogger("libav").setLevel(logging.ERROR)
 

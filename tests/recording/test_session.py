@@ -6,9 +6,9 @@ from recordings import record_toy
 from toys import ToyEnv, ToyOperator, ToyPolicy, ToySpec
 
 from svm_robot.data import load_dataset
-from svm_robot.data.recorder import Recorder
-from svm_robot.data.session import episode_seed, record
 from svm_robot.errors import ConfigError, DataError
+from svm_robot.recording.recorder import Recorder
+from svm_robot.recording.session import episode_seed, record
 from svm_robot.rollout import Outcome
 
 
