@@ -16,19 +16,6 @@ from numpy.typing import NDArray
 ImageArray = NDArray[np.uint8]
 
 
-class FakeClock:
-    """Time passes when somebody sleeps, or when a test says so."""
-
-    def __init__(self) -> None:
-        self.time_s = 100.0
-
-    def now_s(self) -> float:
-        return self.time_s
-
-    def sleep_until_s(self, moment_s: float) -> None:
-        self.time_s = max(self.time_s, moment_s)
-
-
 class DeviceTree:
     """Plug cameras in and out of a folder that looks like the root of a Linux machine."""
 

@@ -1,11 +1,13 @@
 """Recordings of the toy world, for tests that read datasets."""
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 from toys import ToyEnv, ToyOperator, ToyPolicy, ToySpec
 
+from svm_robot.data.labels import FILE
 from svm_robot.recording.encoder import Encoding
 from svm_robot.recording.recorder import Recorder
 from svm_robot.rollout import run_episode
@@ -34,6 +36,13 @@ def record_toy(
     finally:
         recorder.close()
     return recorder
+
+
+def labels_restored(root: Path) -> Iterator[Path]:
+    """For a fixture: the dataset, whose label log is put back afterwards."""
+    before = (root / FILE).read_bytes()
+    yield root
+    (root / FILE).write_bytes(before)
 
 
 def numbered(number: int, height: int = 32, width: int = 32) -> NDArray[np.uint8]:

@@ -5,6 +5,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
+from clocks import FakeClock
 from recordings import numbered
 
 from svm_robot.drivers.rig_env import RigEnv
@@ -13,23 +14,10 @@ from svm_robot.drivers.safety import SafetyConfig
 SIZE = (32, 32)
 
 
-class SimulatedClock:
-    """Time passes when somebody sleeps, or when a test says so."""
-
-    def __init__(self) -> None:
-        self.time_s = 100.0
-
-    def now_s(self) -> float:
-        return self.time_s
-
-    def sleep_until_s(self, moment_s: float) -> None:
-        self.time_s = max(self.time_s, moment_s)
-
-
 class TimedCamera:
     """Gives picture number n at time n / fps, with the number painted into it. ``fault`` bends (number, time)."""
 
-    def __init__(self, clock: SimulatedClock, fps: float, latency_s: float = 0.005) -> None:
+    def __init__(self, clock: FakeClock, fps: float, latency_s: float = 0.005) -> None:
         self.clock, self.fps, self.latency_s = clock, fps, latency_s
         self.config = SimpleNamespace(type="timed", index_or_path=f"/dev/at{fps:g}fps")
         self.fault: Callable[[int, float], tuple[int, float]] = lambda number, time_s: (number, time_s)
@@ -54,7 +42,7 @@ class TimedRobot:
     id = "left bench"
     action_features: dict[str, Any] = dict.fromkeys(("a.pos", "b.pos"), float)
 
-    def __init__(self, clock: SimulatedClock, fps: dict[str, float], read_s: float = 0.002) -> None:
+    def __init__(self, clock: FakeClock, fps: dict[str, float], read_s: float = 0.002) -> None:
         self.clock, self.read_s = clock, read_s
         self.cameras = {role: TimedCamera(clock, rate) for role, rate in fps.items()}
         self.observation_features = {**self.action_features, **dict.fromkeys(fps, (*SIZE, 3))}
@@ -104,9 +92,9 @@ class Patient:
 
 def timed_rig(
     fps: dict[str, float], rate_hz: float = 30.0, max_frame_age_s: float = 0.2, read_s: float = 0.002
-) -> tuple[RigEnv, TimedRobot, SimulatedClock]:
+) -> tuple[RigEnv, TimedRobot, FakeClock]:
     """A rig with cameras at these rates, its robot and its clock."""
-    clock = SimulatedClock()
+    clock = FakeClock()
     robot = TimedRobot(clock, fps, read_s)
     rig = RigEnv(
         robot,

@@ -1,5 +1,6 @@
 """Which columns a recording has, and how an existing dataset differs from what a rig would record."""
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -65,11 +66,18 @@ def vector(dtype: str, length: int, names: list[str] | None = None) -> Feature:
 
 
 def new_info(spec: EnvSpec, latent_dim: int | None) -> dict[str, Any]:
+    """Content of ``meta/info.json`` of a dataset without episodes, as a rig would record it."""
+    return empty_info(whole_rate(spec.rate_hz), features(spec, latent_dim), bool(spec.cameras), spec.robot_type)
+
+
+def empty_info(
+    rate_hz: int, features: Mapping[str, Feature], has_cameras: bool, robot_type: str | None
+) -> dict[str, Any]:
     """Content of ``meta/info.json`` of a dataset without episodes."""
     return {
         "codebase_version": VERSION,
-        "fps": whole_rate(spec.rate_hz),
-        "features": features(spec, latent_dim),
+        "fps": rate_hz,
+        "features": dict(features),
         "total_episodes": 0,
         "total_frames": 0,
         "total_tasks": 0,
@@ -77,8 +85,8 @@ def new_info(spec: EnvSpec, latent_dim: int | None) -> dict[str, Any]:
         "data_files_size_in_mb": 100,
         "video_files_size_in_mb": 200,
         "data_path": DATA,
-        "video_path": VIDEO if spec.cameras else None,
-        "robot_type": spec.robot_type,
+        "video_path": VIDEO if has_cameras else None,
+        "robot_type": robot_type,
         "splits": {},
     }
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from recordings import record_toy
+from recordings import labels_restored, record_toy
 from toys import ToySpec
 
 from svm_robot.curation.labels.letters import split_tags
@@ -17,7 +17,7 @@ from svm_robot.curation.review.review import HELD_S, Review, todo_first
 from svm_robot.curation.review.watch import BYTES_PER_S, DRAW_S, watch
 from svm_robot.data import load_dataset
 from svm_robot.data.label_view import EpisodeLabel, LabelView, read_view
-from svm_robot.data.labels import FILE, LabelLog
+from svm_robot.data.labels import LabelLog
 from svm_robot.data.layout import read_layout
 from svm_robot.errors import DataError, DeviceError
 from svm_robot.recording.encoder import Encoding, Pictures
@@ -36,9 +36,7 @@ def recorded(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def root(recorded: Path) -> Iterator[Path]:
-    before = (recorded / FILE).read_bytes()
-    yield recorded
-    (recorded / FILE).write_bytes(before)
+    yield from labels_restored(recorded)
 
 
 class Person:

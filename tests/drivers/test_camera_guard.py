@@ -11,7 +11,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from fake_cameras import DeviceTree, FakeClock, Scene, ScriptedCapture, eventually, scripted_scenes
+from clocks import FakeClock
+from fake_cameras import DeviceTree, Scene, ScriptedCapture, eventually, scripted_scenes
 from lerobot.cameras.opencv import OpenCVCamera, OpenCVCameraConfig
 
 from svm_robot.drivers.cameras import guard as guard_module

@@ -292,7 +292,7 @@ def test_a_folder_that_nothing_can_be_written_to(tmp_path: Path, monkeypatch: py
 def test_a_robot_with_another_bus_is_looked_at_as_far_as_it_goes(
     rig: RigConfig, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from fake_cameras import FakeClock
+    from clocks import FakeClock
 
     robot = TimedRobot(FakeClock(), {})  # type: ignore[arg-type]
     monkeypatch.setattr("lerobot.robots.make_robot_from_config", lambda config: robot)

@@ -4,7 +4,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from fake_cameras import FakeClock
+from clocks import FakeClock
 
 from svm_robot.drivers.doctor.check_cameras import Cameras
 from svm_robot.drivers.doctor.check_rates import check_rates

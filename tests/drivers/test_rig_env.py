@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from clocks import FakeClock
 
 from svm_robot.drivers.approach import StartPose
 from svm_robot.drivers.camera_frames import camera_sizes, timed_frame
@@ -16,20 +17,6 @@ from svm_robot.drivers.ticker import Ticker
 from svm_robot.errors import ConfigError, DeviceError, StaleError, UnsafeActionError
 
 JOINTS = ("a.pos", "gripper.pos")
-
-
-class FakeClock:
-    """Time passes when somebody sleeps, or when a test says so; sleeping may be late."""
-
-    def __init__(self) -> None:
-        self.time_s = 100.0
-        self.late_s = 0.0
-
-    def now_s(self) -> float:
-        return self.time_s
-
-    def sleep_until_s(self, moment_s: float) -> None:
-        self.time_s = max(self.time_s, moment_s + self.late_s)
 
 
 class FakeCamera:

@@ -5,7 +5,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from fake_cameras import FakeClock, film, number_of
+from clocks import FakeClock
+from fake_cameras import film, number_of
 
 from svm_robot.drivers.cameras.config_video_file import VideoFileCameraConfig
 from svm_robot.drivers.cameras.guard import GuardedCamera

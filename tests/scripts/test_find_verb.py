@@ -9,7 +9,8 @@ from typing import Any
 
 import cv2
 import pytest
-from fake_cameras import DeviceTree, FakeClock, Scene, scripted_scenes
+from clocks import FakeClock
+from fake_cameras import DeviceTree, Scene, scripted_scenes
 
 from svm_robot.drivers.cameras.devices import VideoDevice, video_devices
 from svm_robot.drivers.cameras.mode import Mode

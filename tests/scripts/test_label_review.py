@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from recordings import record_toy
+from recordings import labels_restored, record_toy
 
 from svm_robot.curation.review.review import HELD_S
 from svm_robot.data.label_view import read_view
@@ -37,9 +37,7 @@ def recorded(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def root(recorded: Path) -> Iterator[Path]:
-    before = (recorded / FILE).read_bytes()
-    yield recorded
-    (recorded / FILE).write_bytes(before)
+    yield from labels_restored(recorded)
 
 
 class Terminal:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from recordings import record_toy
+from recordings import labels_restored, record_toy
 
 from svm_robot.data import load_dataset
 from svm_robot.data.label_view import read_view
@@ -25,9 +25,7 @@ def recorded(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def root(recorded: Path) -> Iterator[Path]:
-    before = (recorded / FILE).read_bytes()
-    yield recorded
-    (recorded / FILE).write_bytes(before)
+    yield from labels_restored(recorded)
 
 
 @pytest.fixture

@@ -1,14 +1,11 @@
 """``record --takeover``: a person at the keys takes the virtual robot over in mid-episode, and the dataset says so."""
 
-import os
-import pty
 import sys
-import threading
-import time
 from pathlib import Path
 
 import numpy as np
 import pytest
+from typist import Typist
 
 from svm_robot.data import load_dataset
 from svm_robot.scripts.main import main
@@ -26,39 +23,12 @@ dataset_root: {folder}/data
 """
 
 
-class Person:
-    """Waits until the robot moves (the dataset's folder is there), then presses keys."""
-
-    def __init__(self, folder: Path, *presses: tuple[float, bytes]) -> None:
-        self.folder, self.presses = folder, presses
-        self.hand, slave = pty.openpty()
-        self.keys = os.fdopen(slave, "r")
-        self.thread = threading.Thread(target=self.type)
-
-    def type(self) -> None:
-        patience_s = time.monotonic() + 60
-        while not self.folder.exists() and time.monotonic() < patience_s:
-            time.sleep(0.05)
-        for after_s, data in self.presses:
-            time.sleep(after_s)
-            os.write(self.hand, data)
-
-    def __enter__(self) -> "Person":
-        self.thread.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.thread.join()
-        self.keys.close()
-        os.close(self.hand)
-
-
 @pytest.mark.slow
 def test_steps_of_a_person_are_marked_and_the_scripts_go_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "rig.yaml"
     path.write_text(RIG.format(folder=tmp_path))
     jog = [(0.15, b"\x1b[A")] * 6
-    with Person(tmp_path / "data", (2.0, b"t5"), *jog, (0.3, b"t")) as person:
+    with Typist((2.0, b"t5"), *jog, (0.3, b"t"), begins=(tmp_path / "data").exists) as person:
         monkeypatch.setattr(sys, "stdin", person.keys)
         words = ["record", str(path), "--episodes=1", "--judge", "--takeover=keyboard", "--clumsiness=0"]
         assert main(words) == 0

@@ -3,17 +3,15 @@
 import importlib.util
 import io
 import json
-import os
-import pty
 import re
 import sys
 import threading
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from typist import Typist
 
 from svm_robot.drivers.config_virtual_so101 import VirtualSO101Config
 from svm_robot.drivers.virtual.cell import VirtualCell
@@ -54,30 +52,6 @@ def rig_file(folder: Path, robot_port: str, calibration: Path, leader_port: str 
 
 def joints_told(line: str) -> dict[str, float]:
     return {name: float(value) for name, value in re.findall(r">?(\w+) (-?\d+\.\d)(?:  | \||$)", line)}
-
-
-class Typist:
-    """Presses keys on a terminal after some time, once the screen says that it has begun."""
-
-    def __init__(self, *presses: tuple[float, bytes]) -> None:
-        self.hand, slave = pty.openpty()
-        self.keys = os.fdopen(slave, "r")
-        self.presses = presses
-        self.thread = threading.Thread(target=self.type)
-
-    def type(self) -> None:
-        for after_s, data in self.presses:
-            time.sleep(after_s)
-            os.write(self.hand, data)
-
-    def __enter__(self) -> "Typist":
-        self.thread.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.thread.join()
-        self.keys.close()
-        os.close(self.hand)
 
 
 def test_joints_follow_the_keys_and_q_ends_it(

@@ -16,9 +16,8 @@ from svm_robot.curation.formats.outcomes import labels_of
 from svm_robot.curation.formats.rows import Survey, shape, uids
 from svm_robot.curation.rebuild.source import Clip, Source, SourceEpisode
 from svm_robot.data import columns
-from svm_robot.data.layout import CHUNK_SIZE, DATA, VERSION, VIDEO
 from svm_robot.data.provenance import Provenance
-from svm_robot.data.schema import BOOKKEEPING, Feature, vector
+from svm_robot.data.schema import BOOKKEEPING, Feature, empty_info, vector
 from svm_robot.rollout.env import ImageArray
 
 Read = Callable[[], pa.Table]
@@ -136,18 +135,4 @@ def remarks(plan: Plan, pieces: Sequence[Piece], rate_hz: int) -> list[str]:
 def new_info(header: Header, features: Mapping[str, Feature], cameras: Mapping[str, Feature]) -> dict[str, Any]:
     """``meta/info.json`` of the dataset to build."""
     bookkeeping = {key: vector(dtype, 1) for key, dtype in BOOKKEEPING.items()}
-    return {
-        "codebase_version": VERSION,
-        "fps": header.rate_hz,
-        "features": {**features, **cameras, **bookkeeping},
-        "total_episodes": 0,
-        "total_frames": 0,
-        "total_tasks": 0,
-        "chunks_size": CHUNK_SIZE,
-        "data_files_size_in_mb": 100,
-        "video_files_size_in_mb": 200,
-        "data_path": DATA,
-        "video_path": VIDEO if cameras else None,
-        "robot_type": header.robot_type,
-        "splits": {},
-    }
+    return empty_info(header.rate_hz, {**features, **cameras, **bookkeeping}, bool(cameras), header.robot_type)

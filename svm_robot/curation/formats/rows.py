@@ -4,7 +4,6 @@ import hashlib
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,7 +14,6 @@ from numpy.typing import NDArray
 from svm_robot.curation.formats.features import Plan
 from svm_robot.curation.formats.outcomes import TELLING
 from svm_robot.data import columns
-from svm_robot.data.layout import read_parquet
 from svm_robot.data.tables import not_finite
 from svm_robot.errors import DataError
 from svm_robot.recording.commit import TASK, Table
@@ -152,11 +150,6 @@ def uids(digests: list[bytes]) -> list[int]:
         whole = hashlib.sha256(content + seen[content].to_bytes(8, "little")).digest()
         found.append(int.from_bytes(whole[:8], "little") >> 2)
     return found
-
-
-def load(path: Path, plan: Plan, names: Collection[str], uid: int, sentences: Sequence[str]) -> Table:
-    """The columns ``names`` of one episode in a file of its own, as ``SourceEpisode.table`` gives them."""
-    return shape(read_parquet(path, None)[0], plan, names, uid, sentences)
 
 
 def shape(table: pa.Table, plan: Plan, names: Collection[str], uid: int, sentences: Sequence[str]) -> Table:
