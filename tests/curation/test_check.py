@@ -164,6 +164,20 @@ def test_folders_that_may_not_be_read(copy, monkeypatch):
     assert "permission denied" in told(copy).lower()
 
 
+def test_a_recording_that_goes_on_meanwhile_is_no_damage(copy):
+    begun = []
+
+    def record_once(done: int, pieces: int) -> None:
+        if not begun:
+            begun.append(done)
+            record_toy(copy, "sf", max_steps=6)
+
+    report = check_dataset(copy, progress=record_once)
+    assert report.ok and report.counted == 3 and not report.leftovers, report.findings
+    assert "added while it was examined" in "".join(note.text for note in report.notes)
+    assert check_dataset(copy).verified == (0, 1, 2, 3, 4)
+
+
 def test_the_command_says_it_and_names_the_next_step(copy, capsys):
     assert main(["data", "check", str(copy)]) == 0
     assert capsys.readouterr().out == f"{copy}: 3 episodes, {check_dataset(copy).rows} rows: whole\n"

@@ -279,8 +279,13 @@ def test_without_an_exchange_of_names_replacing_works_all_the_same(
     assert len(list(tmp_path.iterdir())) == 2
 
 
-def test_nobody_records_or_labels_while_a_dataset_is_replaced(ours: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("recorded_into_before", [True, False])
+def test_nobody_records_or_labels_while_a_dataset_is_replaced(
+    ours: Path, tmp_path: Path, recorded_into_before: bool
+) -> None:
     root = shutil.copytree(ours, tmp_path / "demos")
+    if not recorded_into_before:  # made by an import, say
+        (root / LOCK).unlink()
     with nobody_else(root):
         with pytest.raises(DataError, match="another program is recording"):
             record_toy(root, "s")

@@ -218,6 +218,18 @@ def test_a_recording_that_runs_is_not_disturbed(five):
         repair(plan, clock)
 
 
+def test_episodes_that_were_saved_while_a_repair_was_planned_are_no_leftovers(five):
+    lengths = [len(episode) for episode in load_dataset(five, frames=False).episodes]
+    edit_info(five, total_episodes=4, total_frames=sum(lengths[:4]))  # as it was examined, the fifth being saved
+    plan = plan_repair(five)
+    assert plan.way == "tidy" and plan.report.leftovers
+    edit_info(five, total_episodes=5, total_frames=sum(lengths))
+    before = tree_hash(five)
+    with pytest.raises(DataError, match="has changed while it was examined.*Run it again"):
+        repair(plan, clock)
+    assert tree_hash(five) == before and len(load_dataset(five).episodes) == 5
+
+
 def test_a_dataset_without_episodes_is_whole(tmp_path):
     from toys import ToySpec
 

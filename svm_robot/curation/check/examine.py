@@ -10,8 +10,11 @@ from pathlib import Path
 from svm_robot.curation.check.extras import check_labels, check_stats, check_strays
 from svm_robot.curation.check.findings import Finding, Ledger, Report
 from svm_robot.curation.check.frames import check_frames
-from svm_robot.curation.check.meta import Meta, read_meta
+from svm_robot.curation.check.meta import Meta, read_info, read_meta
 from svm_robot.curation.check.rows import Rows, check_rows
+
+BESIDE = ("stats", "labels", "stray")
+"""Kinds of findings about what every new episode changes."""
 
 __all__ = ["Finding", "Report", "check_dataset", "examine"]
 
@@ -46,9 +49,18 @@ def examine(root: Path, deep: bool = False, progress: Progress | None = None) ->
         check_labels(meta, rows, ledger)
     with ledger.guard("stray", "the folders cannot be read"):
         check_strays(meta, ledger)
+    if grew(meta):
+        ledger.forget(*BESIDE)
+        ledger.note("counters", "episodes were added while it was examined: what stands beside the episodes was not")
     verified = tuple(index for index in meta.rows if index not in ledger.broken)
     notes, leftovers = tuple(ledger.notes), tuple(ledger.leftovers)
     return Report(root, meta.counted, rows.total, verified, ledger.all_findings(), notes, leftovers), meta
+
+
+def grew(meta: Meta) -> bool:
+    """True when a recording has added episodes since the metadata was read."""
+    now = read_info(meta.root, Ledger())
+    return now is not None and now.get("total_episodes") != meta.counted
 
 
 class Ticker:

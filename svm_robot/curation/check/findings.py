@@ -117,6 +117,13 @@ class Ledger:
         """Something is odd but hurts no reader."""
         self.notes.append(Finding(episode, kind, text))
 
+    def forget(self, *kinds: str) -> None:
+        """Take back what was said of these kinds, leftovers included: it no longer holds."""
+        self.findings = [found for found in self.findings if found.kind not in kinds]
+        self.notes = [found for found in self.notes if found.kind not in kinds]
+        self._count = {(episode, kind): number for (episode, kind), number in self._count.items() if kind not in kinds}
+        self.leftovers = []
+
     @contextmanager
     def guard(self, kind: str, what: str, *episodes: int) -> Iterator[None]:
         """Whatever goes wrong inside becomes a finding: a damaged file makes libraries raise anything."""

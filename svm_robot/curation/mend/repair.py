@@ -10,8 +10,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from svm_robot.curation.check.examine import Progress, Report, check_dataset, examine
-from svm_robot.curation.check.findings import Finding, told
-from svm_robot.curation.check.meta import Meta
+from svm_robot.curation.check.findings import Finding, Ledger, told
+from svm_robot.curation.check.meta import Meta, read_info
 from svm_robot.curation.mend.salvage import is_worth_trying, salvaged
 from svm_robot.curation.mend.tidy import is_label, is_tail, tidy
 from svm_robot.curation.rebuild.ancestry import derive, select
@@ -124,6 +124,7 @@ def repair(plan: Plan, clock: Callable[[], float], progress: Progress | None = N
     moved: list[Path] = []
     backup = None
     with nobody_else(root):
+        check_unchanged(plan)
         if plan.way == "tidy":
             moved = tidy(plan.meta, plan.kept, plan.report.leftovers)
             after = check_dataset(root)
@@ -135,6 +136,16 @@ def repair(plan: Plan, clock: Callable[[], float], progress: Progress | None = N
     if not after.ok:
         raise DataError(f"{root} could not be mended: {why(after.findings)}")
     return Repaired(plan, tuple(moved), backup, after)
+
+
+def check_unchanged(plan: Plan) -> None:
+    """Raise ``DataError`` when the dataset has other counters than the plan knows: a recording ended meanwhile, and its
+    episodes would be taken for leftovers. To be asked when nobody else can write any more.
+    """
+    root, known = plan.report.root, plan.meta.info
+    now = read_info(root, Ledger()) or {}
+    if any(now.get(key, 0) != known[key] for key in ("total_episodes", "total_frames")):
+        raise DataError(f"{root} has changed while it was examined, by a recording perhaps; nothing was done. Run it again")
 
 
 def build_anew(plan: Plan, clock: Callable[[], float], progress: Progress | None) -> Path | None:

@@ -112,9 +112,10 @@ def nobody_else(root: Path) -> Iterator[None]:
     """
     with ExitStack() as stack:
         for name, mode in ((LOCK, fcntl.LOCK_EX | fcntl.LOCK_NB), (FILE, fcntl.LOCK_EX)):
-            if not (root / name).is_file():
+            makes = os.O_CREAT if name == LOCK and (root / INFO).is_file() else 0  # an imported dataset has none yet
+            if not makes and not (root / name).is_file():
                 continue
-            handle = os.open(root / name, os.O_RDWR)
+            handle = os.open(root / name, os.O_RDWR | makes, 0o644)
             stack.callback(os.close, handle)
             try:
                 fcntl.flock(handle, mode)
