@@ -5,6 +5,8 @@ episode refers to are leftovers of a writer that was killed; readers here never 
 """
 
 import json
+import re
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,6 +25,13 @@ DATA = "data/chunk-{chunk_index:03d}/file-{file_index:03d}.parquet"
 VIDEO = "videos/{video_key}/chunk-{chunk_index:03d}/file-{file_index:03d}.mp4"
 CHUNK_SIZE = 1000
 VERSION = "v3.0"
+
+DIGEST = "svm/sha256/"
+"""Prefix of entries in an episode's metadata, the SHA-256 of its files; ``data`` or the name of a camera's column
+follows."""
+
+ABOUT = "meta/episodes"
+"""Prefix of entries in an episode's metadata that tell in which file these lie."""
 
 Row = dict[str, Any]
 
@@ -46,7 +55,7 @@ class Layout:
 
     def episodes_file(self, row: Row) -> Path:
         """Parquet file with the metadata of an episode."""
-        return self.root / name_of(EPISODES, row, "meta/episodes")
+        return self.root / name_of(EPISODES, row, ABOUT)
 
     def video_keys(self) -> list[str]:
         """Feature names of the cameras kept as video (depth maps are not pictures and are left out)."""
@@ -67,7 +76,8 @@ def is_picture(feature: dict[str, Any], dtype: str) -> bool:
 def read_info(root: Path) -> dict[str, Any]:
     """The content of ``meta/info.json``. Raises ``DataError`` when ``root`` is no LeRobot v3 dataset."""
     if not root.is_dir():
-        raise DataError(f"no dataset at {root}: the folder does not exist (record one with 'svm-robot record')")
+        what = "it is a file" if root.exists() else "the folder does not exist"
+        raise DataError(f"no dataset at {root}: {what} (record one with 'svm-robot record')")
     path = root / INFO
     if not path.is_file():
         raise DataError(f"{root} is not a LeRobot dataset: {INFO} is missing")
@@ -99,14 +109,39 @@ def read_layout(root: Path) -> Layout:
     """Metadata of a dataset. Raises ``DataError`` when it is no v3 dataset or its parts contradict each other."""
     info = read_info(root)
     files = sorted((root / "meta" / "episodes").glob("*/*.parquet"))
-    rows = [row for file in files for row in episode_rows(file)]
+    rows = [row | found_in(file) for file in files for row in episode_rows(file)]
     rows = sorted((row for row in rows if row["episode_index"] < info["total_episodes"]), key=episode_index)
     if [row["episode_index"] for row in rows] != list(range(info["total_episodes"])):
         raise DataError(
             f"{root} is unfinished: {INFO} counts {info['total_episodes']} episodes, meta/episodes describes "
             f"{len(rows)} of them. The program that recorded it was probably killed before it finalized the dataset"
         )
-    return Layout(root, info, tuple(rows))
+    return Layout(root, info, tuple(without_shared_digests(rows)))
+
+
+def without_shared_digests(rows: Sequence[Row]) -> list[Row]:
+    """The rows with the digests emptied of files in which other episodes lie too.
+
+    LeRobot's own tools join files and copy such entries as they are: they speak of files that are no more.
+    """
+    noted = {name for row in rows for name in row if name.startswith(DIGEST)}
+    holds = {name: Counter(place_of(row, name) for row in rows) for name in noted}
+    return [
+        {**row, **{name: "" for name in noted & row.keys() if holds[name][place_of(row, name)] > 1}} for row in rows
+    ]
+
+
+def place_of(row: Row, noted: str) -> tuple[Any, Any]:
+    """Chunk and number of the file that an entry with a digest is about."""
+    key = noted.removeprefix(DIGEST)
+    prefix = key if key == "data" else f"videos/{key}"
+    return row.get(f"{prefix}/chunk_index"), row.get(f"{prefix}/file_index")
+
+
+def found_in(file: Path) -> Row:
+    """Chunk and number of a metadata file, for its rows: what they say of it is wrong where LeRobot merged datasets."""
+    found = re.fullmatch(r"chunk-(\d+)/file-(\d+)\.parquet", "/".join(file.parts[-2:]))
+    return {} if found is None else {f"{ABOUT}/chunk_index": int(found[1]), f"{ABOUT}/file_index": int(found[2])}
 
 
 def episode_index(row: Row) -> int:

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from svm_robot.data.episode_stats import Stats, column_stats, merge, to_json
 from svm_robot.data.files import file_digest, publish, publish_json
-from svm_robot.data.layout import DATA, EPISODES, INFO, STATS, TASKS, VIDEO, Row, name_of
+from svm_robot.data.layout import DATA, DIGEST, EPISODES, INFO, STATS, TASKS, VIDEO, Row, name_of
 from svm_robot.data.tables import to_arrow
 from svm_robot.errors import DataError
 from svm_robot.recording.recovery import STAGING
@@ -28,11 +28,8 @@ QUICK = {"compression": "snappy", "use_dictionary": False, "write_statistics": F
 PICTURES_IN_GROUP = 32
 """Rows of a row group where pictures lie in the data file: no more of them than that need be in memory."""
 
-DIGEST = "svm/sha256/"
-"""Prefix of entries in the episode's metadata; ``data`` or the name of a camera's column follows."""
-
 digest = file_digest
-"""What these entries hold."""
+"""What the entries with ``DIGEST`` hold."""
 
 TASK = "task"
 """Optional entry of a table: the sentence of each row, where an episode has more than one."""

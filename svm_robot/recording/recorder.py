@@ -178,6 +178,8 @@ class Recorder:
         row = self.writer.last
         if row is None or "svm/recorded_outcome" not in row or self.labels.history(row["svm/episode_uid"]):
             return
+        if self.writer.episodes > 1 and not self.labels.entries():  # not a kill: the log stayed elsewhere, in a merge
+            return
         outcome = Outcome(row["svm/recorded_outcome"])
         self.labels.append(row["svm/episode_uid"], outcome, self.by, "as recorded; the program was stopped before it")
 

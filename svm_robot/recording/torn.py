@@ -8,9 +8,9 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from svm_robot.data.layout import Layout, Row, read_info, read_layout
+from svm_robot.data.layout import DIGEST, Layout, Row, read_info, read_layout
 from svm_robot.errors import DataError
-from svm_robot.recording.commit import DIGEST, digest
+from svm_robot.recording.commit import digest
 
 NEWEST = 3
 """Episodes whose files are compared with their digests: a power cut hits the newest ones."""

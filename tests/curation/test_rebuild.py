@@ -25,10 +25,10 @@ from svm_robot.curation.rebuild.rebuild import rebuild
 from svm_robot.curation.rebuild.source import Source, open_source
 from svm_robot.data import columns, load_dataset
 from svm_robot.data.labels import LabelLog
-from svm_robot.data.layout import read_layout
+from svm_robot.data.layout import DIGEST, read_layout
 from svm_robot.data.provenance import Provenance
 from svm_robot.errors import DataError
-from svm_robot.recording.commit import DIGEST, TASK, digest
+from svm_robot.recording.commit import TASK, digest
 from svm_robot.recording.recovery import LOCK
 from svm_robot.rollout.episode import Outcome
 
@@ -292,7 +292,8 @@ def test_nobody_records_or_labels_while_a_dataset_is_replaced(
         probe = "import fcntl, sys; fcntl.flock(open(sys.argv[1]), fcntl.LOCK_EX | fcntl.LOCK_NB)"
         done = subprocess.run([sys.executable, "-c", probe, root / "labels.jsonl"], capture_output=True, check=False)
         assert b"BlockingIOError" in done.stderr
-    with (root / LOCK).open() as lock:
+    assert (root / LOCK).exists() == recorded_into_before
+    with (root / LOCK).open("a") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         with pytest.raises(DataError, match="another program is recording"), nobody_else(root):
             pass

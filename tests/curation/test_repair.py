@@ -225,7 +225,7 @@ def test_episodes_that_were_saved_while_a_repair_was_planned_are_no_leftovers(fi
     assert plan.way == "tidy" and plan.report.leftovers
     edit_info(five, total_episodes=5, total_frames=sum(lengths))
     before = tree_hash(five)
-    with pytest.raises(DataError, match="has changed while it was examined.*Run it again"):
+    with pytest.raises(DataError, match=r"has changed while it was examined.*Run it again"):
         repair(plan, clock)
     assert tree_hash(five) == before and len(load_dataset(five).episodes) == 5
 

@@ -11,7 +11,7 @@ import pyarrow as pa
 from svm_robot.curation.check.findings import Ledger
 from svm_robot.curation.check.reading import open_parquet
 from svm_robot.curation.check.values import fits, is_count, is_number
-from svm_robot.data.layout import INFO, Row
+from svm_robot.data.layout import INFO, Row, without_shared_digests
 
 NAMED = 100
 """Episodes after the last one described that are named one by one when they are missing."""
@@ -52,7 +52,7 @@ def read_rows(root: Path, info: dict[str, Any], ledger: Ledger) -> tuple[dict[in
     order = [row["episode_index"] for row in inside]
     if not missing and max(number.values(), default=1) == 1 and order != list(range(counted)):
         ledger.wrong("metadata", "the rows in meta/episodes are not in order, so LeRobot would mix episodes up")
-    unique = {row["episode_index"]: row for row in inside if number[row["episode_index"]] == 1}
+    unique = {row["episode_index"]: row for row in without_shared_digests(inside) if number[row["episode_index"]] == 1}
     return {index: row for index, row in sorted(unique.items()) if usable(row, info, ledger)}, beyond
 
 

@@ -21,11 +21,10 @@ from svm_robot.curation.rebuild.rows import RowReader
 from svm_robot.curation.rebuild.source import Source, SourceEpisode, build, number_all
 from svm_robot.data import columns
 from svm_robot.data.labels import FILE, Label, parse_line
-from svm_robot.data.layout import Layout, Row
+from svm_robot.data.layout import DIGEST, Layout, Row
 from svm_robot.data.provenance import Provenance, read_provenance
 from svm_robot.data.schema import vector
 from svm_robot.errors import DataError
-from svm_robot.recording.commit import DIGEST
 
 TOOL = "svm-robot data repair"
 IN_PLACE = ("stats", "labels", "counters", "stray")
@@ -145,7 +144,9 @@ def check_unchanged(plan: Plan) -> None:
     root, known = plan.report.root, plan.meta.info
     now = read_info(root, Ledger()) or {}
     if any(now.get(key, 0) != known[key] for key in ("total_episodes", "total_frames")):
-        raise DataError(f"{root} has changed while it was examined, by a recording perhaps; nothing was done. Run it again")
+        raise DataError(
+            f"{root} has changed while it was examined, by a recording perhaps; nothing was done. Run it again"
+        )
 
 
 def build_anew(plan: Plan, clock: Callable[[], float], progress: Progress | None) -> Path | None:

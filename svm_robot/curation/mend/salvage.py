@@ -23,9 +23,8 @@ from svm_robot.curation.check.reading import read_table
 from svm_robot.curation.check.values import arrow_type
 from svm_robot.curation.mend.footer import read_without_footer
 from svm_robot.data.files import publish_json
-from svm_robot.data.layout import EPISODES, INFO, TASKS, Row
+from svm_robot.data.layout import DIGEST, EPISODES, INFO, TASKS, Row
 from svm_robot.errors import DataError
-from svm_robot.recording.commit import DIGEST
 
 PICTURE = pa.struct([("bytes", pa.binary()), ("path", pa.string())])
 

@@ -111,14 +111,23 @@ def nobody_else(root: Path) -> Iterator[None]:
     new log. Raises ``DataError`` while a recording runs.
     """
     with ExitStack() as stack:
+        if (root / INFO).is_file() and not (root / LOCK).exists():  # an imported dataset: nobody has recorded into it
+            lend_lock(root, stack)
         for name, mode in ((LOCK, fcntl.LOCK_EX | fcntl.LOCK_NB), (FILE, fcntl.LOCK_EX)):
-            makes = os.O_CREAT if name == LOCK and (root / INFO).is_file() else 0  # an imported dataset has none yet
-            if not makes and not (root / name).is_file():
+            if not (root / name).is_file():
                 continue
-            handle = os.open(root / name, os.O_RDWR | makes, 0o644)
+            handle = os.open(root / name, os.O_RDWR)
             stack.callback(os.close, handle)
             try:
                 fcntl.flock(handle, mode)
             except BlockingIOError as error:
                 raise DataError(f"another program is recording into {root}; stop it first") from error
         yield
+
+
+def lend_lock(root: Path, stack: ExitStack) -> None:
+    """A lock file for as long as ``stack`` lasts, whatever the folder is called by then."""
+    folder = os.open(root, os.O_RDONLY)
+    stack.callback(os.close, folder)
+    os.close(os.open(LOCK, os.O_RDWR | os.O_CREAT, 0o644, dir_fd=folder))
+    stack.callback(os.unlink, LOCK, dir_fd=folder)

@@ -10,11 +10,11 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from svm_robot.data.episode_stats import QUANTILES, Stats, from_json
-from svm_robot.data.layout import Layout, Row, read_parquet
+from svm_robot.data.layout import DIGEST, Layout, Row, read_parquet
 from svm_robot.data.schema import BOOKKEEPING
 from svm_robot.data.tables import to_numpy
 from svm_robot.errors import DataError
-from svm_robot.recording.commit import DIGEST, TASK, digest
+from svm_robot.recording.commit import TASK, digest
 from svm_robot.recording.recovery import nested
 
 CAMERAS = ("video", "image")

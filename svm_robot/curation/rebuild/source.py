@@ -14,13 +14,13 @@ from svm_robot.curation.rebuild.rows import RowReader
 from svm_robot.data import columns
 from svm_robot.data.episode_stats import Stats
 from svm_robot.data.labels import Label, LabelLog
-from svm_robot.data.layout import Layout, Row, read_layout
+from svm_robot.data.layout import DIGEST, Layout, Row, read_layout
 from svm_robot.data.pictures import first_frame
 from svm_robot.data.provenance import Provenance, read_provenance
 from svm_robot.data.schema import vector
 from svm_robot.data.tables import read_tasks
 from svm_robot.errors import DataError
-from svm_robot.recording.commit import DIGEST, Table
+from svm_robot.recording.commit import Table
 from svm_robot.rollout.env import ImageArray
 
 UID = "svm/episode_uid"
