@@ -27,6 +27,14 @@ def file_digest(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
+def make_folder(folder: Path) -> None:
+    """A folder, with those above it where they are missing; their names are on disk when this returns."""
+    missing = [place for place in (folder, *folder.parents) if not place.exists()]
+    folder.mkdir(parents=True, exist_ok=True)
+    for place in missing:
+        sync(place.parent)
+
+
 def publish(staged: Path, path: Path, durable: bool = True) -> None:
     """Give a complete file its final name; it is on disk under that name when this returns.
 
@@ -34,7 +42,9 @@ def publish(staged: Path, path: Path, durable: bool = True) -> None:
     """
     if durable:
         sync(staged)
-    path.parent.mkdir(parents=True, exist_ok=True)
+        make_folder(path.parent)
+    else:
+        path.parent.mkdir(parents=True, exist_ok=True)
     staged.replace(path)
     if durable:
         sync(path.parent)
@@ -42,7 +52,7 @@ def publish(staged: Path, path: Path, durable: bool = True) -> None:
 
 def publish_text(text: str, path: Path, durable: bool = True) -> None:
     """Write a file as one whole: a reader sees the old one or the new one, never a part."""
-    path.parent.mkdir(parents=True, exist_ok=True)
+    make_folder(path.parent)
     staged = path.with_name(f".{path.name}.new")
     try:
         staged.write_text(text, encoding="utf-8")
@@ -72,6 +82,8 @@ def new_folder(path: Path) -> Iterator[Path]:
     A reader sees the old folder or the new one, never half of one. After an error nothing has changed.
     """
     fresh, old = path.with_name(f".{path.name}.new"), path.with_name(f".{path.name}.old")
+    if old.exists() and not path.exists():  # a kill between the two names: the older one is all there is
+        old.rename(path)
     for left_over in (fresh, old):
         shutil.rmtree(left_over, ignore_errors=True)
     fresh.mkdir(parents=True)

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from svm_robot.data import columns
+from svm_robot.data.files import sync
 from svm_robot.data.layout import read_layout, read_parquet
 from svm_robot.errors import DataError
 from svm_robot.rollout.episode import Outcome
@@ -166,7 +167,10 @@ class LabelLog:
             handle = os.open(self.path, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o644)
             try:
                 fcntl.flock(handle, fcntl.LOCK_EX)
-                if os.path.samestat(os.fstat(handle), self.path.stat()):
+                held = os.fstat(handle)
+                if os.path.samestat(held, self.path.stat()):
+                    if held.st_size == 0:
+                        sync(self.root)  # the name of a log that was just made
                     return handle
             except FileNotFoundError:
                 pass

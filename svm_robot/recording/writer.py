@@ -19,7 +19,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from svm_robot.data import columns
-from svm_robot.data.files import publish_json
+from svm_robot.data.files import make_folder, publish_json
 from svm_robot.data.layout import INFO, Row
 from svm_robot.data.schema import check_same, new_info
 from svm_robot.data.tables import read_tasks
@@ -74,16 +74,14 @@ class EpisodeWriter:
 
     def open(self) -> None:
         """Create the dataset, or continue one of the same shape. Raises ``DataError`` when neither is possible."""
-        info, fresh = self._new_info(), is_fresh(self.root)
-        if not fresh:
-            check_same(self.root, self.spec, self.latent_dim)
-            check_pictures(self.root, self.encoding.pictures)
-        self.root.mkdir(parents=True, exist_ok=True)
+        info = self._new_info()
+        self._check_same()
+        make_folder(self.root)
         self._take_lock()
         try:
-            if fresh:
-                (self.root / INFO).parent.mkdir(exist_ok=True)
+            if is_fresh(self.root):
                 publish_json(info, self.root / INFO, indent=4)
+            self._check_same()  # again: before the lock was taken, another program may have been here
             self._resume()
         except BaseException:
             self._release()  # what an unfinished episode left stays: nothing is touched in a dataset that is refused
@@ -166,16 +164,25 @@ class EpisodeWriter:
             info["video_path"] = None
         return info
 
+    def _check_same(self) -> None:
+        """Raise ``DataError`` for a dataset of another shape."""
+        if not is_fresh(self.root):
+            check_same(self.root, self.spec, self.latent_dim)
+            check_pictures(self.root, self.encoding.pictures)
+
     def _take_lock(self) -> None:
-        self._lock = os.open(self.root / LOCK, os.O_RDWR | os.O_CREAT, 0o644)
+        handle = os.open(self.root / LOCK, os.O_RDWR | os.O_CREAT, 0o644)
         try:
-            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError as error:
-            os.close(self._lock)
-            self._lock = None
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            if not os.path.samestat(os.fstat(handle), (self.root / LOCK).stat()):
+                raise FileNotFoundError  # of a dataset that was replaced meanwhile: it locks nothing any more
+        except (BlockingIOError, FileNotFoundError) as error:
+            os.close(handle)
             raise DataError(
-                f"another program is recording into {self.root}; stop it or choose another folder"
+                f"another program is recording into {self.root}, or replacing it; "
+                "wait for it, stop it, or choose another folder"
             ) from error
+        self._lock = handle
 
     def _release(self) -> None:
         assert self._lock is not None

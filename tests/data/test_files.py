@@ -5,8 +5,10 @@ from pathlib import Path
 
 import pytest
 
+from svm_robot.data import files, labels
 from svm_robot.data.files import check_place, new_folder
 from svm_robot.errors import CheckpointError
+from svm_robot.rollout import Outcome
 
 
 def test_a_free_place_and_an_older_one_to_replace_are_fine(tmp_path: Path) -> None:
@@ -53,3 +55,33 @@ def test_an_error_while_filling_leaves_the_old_folder(tmp_path: Path) -> None:
         raise KeyboardInterrupt
     assert (tmp_path / "policy" / "word").read_text() == "first"
     assert [path.name for path in tmp_path.iterdir()] == ["policy"]
+
+
+def test_a_kill_between_the_two_names_of_a_new_folder_costs_nothing(tmp_path: Path) -> None:
+    path = tmp_path / "model"
+    with new_folder(path) as fresh:
+        (fresh / "weights").write_text("first")
+    path.rename(tmp_path / ".model.old")  # killed here, with the second one whole but without its name
+    with pytest.raises(RuntimeError), new_folder(path):
+        raise RuntimeError
+    assert (path / "weights").read_text() == "first" and [entry.name for entry in tmp_path.iterdir()] == ["model"]
+
+
+def test_the_names_of_new_folders_are_put_on_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    synced: list[Path] = []
+    monkeypatch.setattr(files, "sync", synced.append)
+    (tmp_path / "staged").touch()
+    files.publish(tmp_path / "staged", tmp_path / "data" / "chunk-000" / "file")
+    assert {tmp_path, tmp_path / "data", tmp_path / "data" / "chunk-000", tmp_path / "staged"} == set(synced)
+    synced.clear()
+    (tmp_path / "staged").touch()
+    files.publish(tmp_path / "staged", tmp_path / "data" / "chunk-000" / "other")
+    assert synced == [tmp_path / "staged", tmp_path / "data" / "chunk-000"]
+
+
+def test_the_name_of_a_new_label_log_is_put_on_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    synced: list[Path] = []
+    monkeypatch.setattr(labels, "sync", synced.append)
+    for _ in range(2):
+        labels.LabelLog(tmp_path).append(1, Outcome.SUCCESS, by="ada")
+    assert synced == [tmp_path]
