@@ -1,6 +1,7 @@
 """The rig file: everything about one robot cell that a command needs, in one YAML."""
 
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from lerobot.robots.config import RobotConfig
 from lerobot.teleoperators.config import TeleoperatorConfig
@@ -33,6 +34,8 @@ class RigConfig:
     seed: int = 0  # every episode's seed follows from this one
 
     def __post_init__(self) -> None:
+        if self.dataset_root.startswith("~/"):  # no shell reads a rig file
+            self.dataset_root = str(Path(self.dataset_root).expanduser())
         for name in ("rate_hz", "episode_s", "max_frame_age_s", "start_speed", "park_speed"):
             value = getattr(self, name)
             if not 0 < value < float("inf"):

@@ -98,6 +98,8 @@ def spelled_out(config_class: type, options: Sequence[str]) -> list[str]:
         following = options[position + 1].lower() if position + 1 < len(options) else ""
         if name in switches and not equals and following not in TRUTHS:
             equals, value = "=", "true"
+        if value.startswith("~/"):  # shells leave it alone behind an equals sign
+            value = str(Path(value).expanduser())
         given.append(name + equals + (as_typed(value) if equals and name in texts else value))
     return given
 

@@ -128,7 +128,7 @@ def terminated_like_ctrl_c() -> Iterator[Callable[[], bool]]:
     def on_signal(number: int, frame: FrameType | None) -> None:
         received.append(number)
         if len(received) == 1:
-            raise Terminated
+            raise Terminated(f"stopped by {signal.Signals(number).name}")
 
     ours = [number for number in (signal.SIGTERM, signal.SIGHUP) if signal.getsignal(number) is not signal.SIG_IGN]
     before = {number: signal.signal(number, on_signal) for number in ours}

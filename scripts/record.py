@@ -47,6 +47,8 @@ class RecordConfig(RigConfig):
         super().__post_init__()
         if self.episodes < 1:
             raise ConfigError(f"episodes is {self.episodes}; record at least 1")
+        if self.dataset == "":  # an unset variable of a script, which must not go into another dataset
+            raise ConfigError(f"dataset is empty; name a folder, or leave it out for {self.dataset_root}")
         if not 0 <= self.slow_rate <= 1:
             raise ConfigError(f"slow_rate is {self.slow_rate}; it is a share of rate_hz, from 0 to 1")
         if not self.slow_gap > 1:

@@ -136,12 +136,20 @@ class _Episode:
         return EpisodeEnd(outcome, terminated, not terminated, reason, self.steps, self.duration_s, final)
 
     def aborted(self, error: BaseException) -> EpisodeEnd:
-        what = str(error) if isinstance(error, SvmRobotError) else f"{type(error).__name__}: {error}"
-        return EpisodeEnd(Outcome.ABORTED, False, True, what, self.steps, self.duration_s, None)
+        return EpisodeEnd(Outcome.ABORTED, False, True, in_words(error), self.steps, self.duration_s, None)
 
     @property
     def duration_s(self) -> float:
         return 0.0 if self.first_time_s is None else self.last_time_s - self.first_time_s
+
+
+def in_words(error: BaseException) -> str:
+    """What broke an episode off, for people who read its label later."""
+    if isinstance(error, SvmRobotError):
+        return str(error)
+    if isinstance(error, KeyboardInterrupt):
+        return str(error) or "stopped by Ctrl-C"
+    return f"{type(error).__name__}: {error}".removesuffix(": ")
 
 
 def _rest(env: Env, error: BaseException) -> list[BaseException]:

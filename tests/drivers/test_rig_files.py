@@ -37,6 +37,13 @@ def test_the_virtual_rigs_differ_by_their_link() -> None:
     assert lockstep.camera_sizes == {"front": (64, 64), "wrist": (64, 64)}
 
 
+def test_the_home_folder_in_a_rig_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    rig = tmp_path / "rig.yaml"
+    rig.write_text(Path(LOCKSTEP).read_text().replace("dataset_root: runs/", "dataset_root: ~/runs/"))
+    assert parse(RigConfig, [], rig=str(rig)).dataset_root == str(tmp_path / "runs" / "virtual_so101")
+
+
 def test_overrides_like_lerobots() -> None:
     rig = parse(RigConfig, ["--robot.port=/dev/ttyUSB7", "--rate_hz=20", "--safety.max_speed=10"], rig=REAL)
     assert (rig.robot.port, rig.rate_hz, rig.safety.max_speed) == ("/dev/ttyUSB7", 20.0, 10.0)

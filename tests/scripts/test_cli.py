@@ -98,6 +98,13 @@ def test_ways_to_write_an_option(options: list[str], expected: dict[str, Any], r
     assert {name: getattr(config, name) for name in expected} == expected
 
 
+def test_the_home_folder_that_a_shell_leaves_behind_an_equals_sign(
+    rig: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    assert parse(Record, ["--episodes=3", "--out=~/a b"], str(rig), USAGE).out == tmp_path / "a b"
+
+
 @pytest.mark.parametrize(
     ("options", "parts"),
     [

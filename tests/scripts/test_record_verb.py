@@ -44,6 +44,7 @@ def test_recorded_episodes_are_there_and_labelled(root, capsys):
     ("options", "code", "message"),
     [
         (["--episodes=0"], 2, "episodes is 0"),
+        (["--dataset="], 2, "dataset is empty"),
         (["--control=ghost"], 2, "control"),
         (["--control=policy"], 2, "--policy=PATH belong together"),
         (["--policy=somewhere"], 2, "--policy=PATH belong together"),
