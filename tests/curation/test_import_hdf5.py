@@ -1,6 +1,7 @@
 """robomimic's HDF5: files of others are read, and what we write comes back as it was."""
 
 import json
+import re
 from pathlib import Path
 
 import h5py
@@ -144,12 +145,20 @@ def test_datasets_of_others_can_be_exported_too(tmp_path):
     assert load_dataset(tmp_path / "back").label_hash == load_dataset(tmp_path / "d").label_hash
 
 
-def test_a_failed_export_leaves_nothing(toy, tmp_path, monkeypatch):
+@pytest.mark.parametrize(
+    ("error", "told"),
+    [
+        (DataError("a torn video"), "a torn video"),
+        (OSError(28, "time = now\n, errno = 28"), "toy.hdf5 could not be written (No space left on device); nothing"),
+        (OSError("time = now\n, buf = 0"), "toy.hdf5 could not be written (time = now , buf = 0); nothing was changed"),
+    ],
+)
+def test_a_failed_export_leaves_nothing(toy, tmp_path, monkeypatch, error, told):
     def broken(*_):
-        raise DataError("a torn video")
+        raise error
 
     monkeypatch.setattr("svm_robot.curation.formats.hdf5_writer.pictures", broken)
-    with pytest.raises(DataError, match="torn"):
+    with pytest.raises(DataError, match=re.escape(told)):
         exported(toy, tmp_path / "toy.hdf5")
     assert list(tmp_path.iterdir()) == []
 

@@ -8,6 +8,7 @@ each outcome, so that robomimic can train on successes alone.
 import contextlib
 import io
 import json
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -53,6 +54,9 @@ def write_hdf5(source: Source, outcomes: Sequence[Outcome | None], path: Path) -
             for kind, numbers in filter_keys(outcomes).items():
                 file[f"mask/{kind}"] = np.array([f"demo_{number}" for number in numbers], "S")
         publish(staged, path)
+    except OSError as error:  # what the library says goes over several lines
+        why = os.strerror(error.errno) if error.errno else " ".join(str(error).split())
+        raise DataError(f"{path} could not be written ({why}); nothing was changed") from error
     finally:
         with contextlib.suppress(FileNotFoundError):
             staged.unlink()
