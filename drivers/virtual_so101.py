@@ -136,7 +136,7 @@ def _connect(follower: SO101Follower) -> None:
     for tries_left in reversed(range(CONNECT_TRIES)):
         try:
             follower.connect(calibrate=False)
-        except ConnectionError:
+        except (ConnectionError, RuntimeError):  # the latter where the roll call missed a motor
             if follower.bus.is_connected:
                 follower.bus.disconnect(disable_torque=False)
             if not tries_left:
