@@ -11,6 +11,7 @@ import av
 import cv2
 import numpy as np
 import pytest
+from clocks import FakeClock
 from numpy.typing import NDArray
 
 ImageArray = NDArray[np.uint8]
@@ -123,6 +124,35 @@ class ScriptedCapture:
 
     def release(self) -> None:
         self.open = False
+
+
+class ClockedCamera:
+    """A camera as LeRobot has them, whose pictures fall due on a clock that stands still by itself: nothing waits."""
+
+    def __init__(self, clock: FakeClock, fps: int, size: tuple[int, int] = (24, 32)) -> None:
+        self.clock, self.fps, (self.height, self.width) = clock, fps, size
+        self.config, self.is_connected, self.opened = None, False, 0
+        self.stands_since_s = float("inf")
+        """No picture falls due after this moment."""
+        self._rng = np.random.default_rng(0)
+        self._still = self._rng.integers(40, 200, (*size, 3))
+
+    def connect(self, warmup: bool = True) -> None:
+        self.is_connected = True
+        self.opened += 1
+
+    def disconnect(self) -> None:
+        self.is_connected = False
+
+    @property
+    def latest_timestamp(self) -> float:
+        return np.floor(min(self.clock.now_s(), self.stands_since_s) * self.fps + 1e-6) / self.fps
+
+    def read_latest(self, max_age_ms: float = 500) -> ImageArray:
+        if 1e3 * (self.clock.now_s() - self.latest_timestamp) > max_age_ms:
+            raise TimeoutError("the newest picture is too old")
+        noise = self._rng.integers(-3, 4, self._still.shape)
+        return np.asarray(self._still + noise, np.uint8)
 
 
 def scripted_scenes(monkeypatch: pytest.MonkeyPatch) -> Iterator[dict[int | str, Scene]]:

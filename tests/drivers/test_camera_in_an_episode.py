@@ -9,14 +9,15 @@ from typing import Any
 
 import numpy as np
 import pytest
-from fake_cameras import ImageArray, Scene, scripted_scenes
+from clocks import FakeClock
+from fake_cameras import ClockedCamera, ImageArray, Scene, scripted_scenes
 from lerobot.cameras.opencv import OpenCVCamera, OpenCVCameraConfig
 
 from svm_robot.drivers.cameras.faults import CameraError
 from svm_robot.drivers.cameras.group import guard_cameras
 from svm_robot.drivers.cameras.limits import CameraLimits
 from svm_robot.drivers.cameras.quiet import told_once
-from svm_robot.drivers.clock import MonotonicClock
+from svm_robot.drivers.clock import Clock, MonotonicClock
 from svm_robot.drivers.rig_env import RigEnv
 from svm_robot.drivers.safety import SafetyConfig
 
@@ -36,14 +37,11 @@ class Arm:
 
     name = robot_type = "arm"
 
-    def __init__(self, rates: dict[str, int]) -> None:
+    def __init__(self, cameras: dict[str, Any]) -> None:
         self.config, self.is_connected, self.sent = SimpleNamespace(), True, list[float]()
-        self.cameras: dict[str, Any] = {
-            role: OpenCVCamera(OpenCVCameraConfig(index_or_path=n, fps=fps, width=32, height=24, warmup_s=0))
-            for n, (role, fps) in enumerate(rates.items())
-        }
+        self.cameras = cameras
         self.action_features = {"a.pos": float}
-        self.observation_features = {"a.pos": float, **dict.fromkeys(rates, (24, 32, 3))}
+        self.observation_features = {"a.pos": float, **dict.fromkeys(cameras, (24, 32, 3))}
 
     def get_observation(self) -> dict[str, Any]:
         return {"a.pos": 0.0, **{role: camera.read_latest() for role, camera in self.cameras.items()}}
@@ -56,19 +54,22 @@ class Arm:
         self.is_connected = False
 
 
-def opened(
-    arm: Arm, notes: list[str], rate_hz: float = RATE_HZ, stale_s: float = STALE_S, frozen_s: float = FROZEN_S
-) -> RigEnv:
-    clock, limits = MonotonicClock(), CameraLimits(frozen_after_s=frozen_s, least_rate=0.3, reconnect_wait_s=0.05)
+def opened(arm: Arm, notes: list[str], clock: Clock, rate_hz: float = RATE_HZ) -> RigEnv:
+    limits = CameraLimits(frozen_after_s=FROZEN_S, least_rate=0.3, reconnect_wait_s=0.05)
     group = guard_cameras(arm, limits, clock, notes.append, list)
     group.resolve()
     for camera in arm.cameras.values():
         camera.connect()
-    group.check(stale_s)
+    group.check(STALE_S)
     safety = SafetyConfig(limits={"a.pos": [-1.0, 1.0]}, cameras=limits)
     return RigEnv(
-        arm, rate_hz=rate_hz, clock=clock, safety=safety, limits={}, max_frame_age_s=stale_s, recover=group.recover
+        arm, rate_hz=rate_hz, clock=clock, safety=safety, limits={}, max_frame_age_s=STALE_S, recover=group.recover
     )
+
+
+def webcam(fps: int) -> OpenCVCamera:
+    """LeRobot's own camera, with its thread, on device 0."""
+    return OpenCVCamera(OpenCVCameraConfig(index_or_path=0, fps=fps, width=32, height=24, warmup_s=0))
 
 
 def same(scene: Scene) -> Callable[[ImageArray], ImageArray]:
@@ -102,8 +103,8 @@ def test_a_camera_that_stops_ends_the_episode_and_the_next_one_goes_well(
     scenes: dict[int | str, Scene], fault: Callable[[Scene], Callable[[ImageArray], ImageArray | None]]
 ) -> None:
     scene, notes = scenes.setdefault(0, Scene(fps=40)), list[str]()
-    arm = Arm({"front": 40})
-    env = opened(arm, notes)
+    arm = Arm({"front": webcam(40)})
+    env = opened(arm, notes, MonotonicClock())
     spoiled, begin = fault(scene), scene.taken
     scene.spoil = lambda picture: picture if scene.taken < begin + GOOD else spoiled(picture)
     env.reset()
@@ -131,39 +132,40 @@ def test_a_camera_that_stops_ends_the_episode_and_the_next_one_goes_well(
     env.close()
 
 
-def test_two_rates_do_not_slow_the_loop(scenes: dict[int | str, Scene]) -> None:
+def test_two_rates_do_not_slow_the_loop() -> None:
     """The slow camera repeats; each picture says when it was taken."""
-    scenes[0], scenes[1] = Scene(fps=30), Scene(fps=10)
-    notes: list[str] = []
-    env = opened(Arm({"front": 30, "wrist": 10}), notes, rate_hz=30.0, stale_s=1.5, frozen_s=5.0)
+    clock, notes = FakeClock(), list[str]()
+    env = opened(
+        Arm({"front": ClockedCamera(clock, 30), "wrist": ClockedCamera(clock, 10)}), notes, clock, rate_hz=30.0
+    )
     env.reset()
-    began = time.perf_counter()
-    times = [env.observe().frame_times_s for _ in range(60)]
-    assert time.perf_counter() - began == pytest.approx(2, abs=2)  # at the slow camera's rate it would be 6
-    wrist = [told["wrist"] for told in times]
-    assert 12 <= len(set(wrist)) <= 45
-    assert np.all(np.diff(wrist) >= 0)
+    began_s = clock.now_s()
+    times = [env.observe().frame_times_s for _ in range(91)]
+    assert clock.now_s() - began_s == pytest.approx(3)
+    wrist = np.diff([told["wrist"] for told in times])
+    assert np.count_nonzero(wrist) == 30 and np.all(wrist >= 0)
+    assert np.count_nonzero(np.diff([told["front"] for told in times])) == 90
     ages = env.statistics().frame_age_mean_s
-    assert ages["wrist"] < 0.4 and ages["front"] < 0.3
+    assert ages["front"] == pytest.approx(0, abs=1e-3)
+    assert ages["wrist"] == pytest.approx(1 / 30, abs=1e-3)  # 0, 1 and 2 periods old, in turns
     env.close()
     assert notes == []
 
 
-def test_a_gap_that_is_over_soon_ends_the_episode_but_needs_no_reconnection(scenes: dict[int | str, Scene]) -> None:
-    scene, notes = scenes.setdefault(0, Scene(fps=40)), list[str]()
-    env = opened(Arm({"front": 40}), notes, stale_s=0.6, frozen_s=5.0)
+def test_a_gap_that_is_over_soon_ends_the_episode_but_needs_no_reconnection() -> None:
+    clock, notes = FakeClock(), list[str]()
+    camera = ClockedCamera(clock, 40)
+    env = opened(Arm({"front": camera}), notes, clock)
     env.reset()
-    scene.hangs_in_read = True
-    with pytest.raises(CameraError, match=r"max_frame_age_s allows 600 ms|it stands still"):
+    camera.stands_since_s = clock.now_s()
+    with pytest.raises(CameraError, match="max_frame_age_s allows 300 ms"):
         for _ in range(40):
             env.observe()
-    scene.hangs_in_read = False
-    scene.hang.set()
-    time.sleep(0.1)
+    assert clock.now_s() - camera.stands_since_s < STALE_S + 2 / RATE_HZ
+    camera.stands_since_s = float("inf")
     env.reset()
     assert env.observe().frames["front"].shape == (24, 32, 3)
-    assert scene.opened == 1, "opened anew"
-    assert all("delivers again" in note for note in notes)
+    assert (camera.opened, notes) == (1, [])
     env.close()
 
 
