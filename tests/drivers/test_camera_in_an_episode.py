@@ -146,8 +146,8 @@ def test_two_rates_do_not_slow_the_loop() -> None:
     assert np.count_nonzero(wrist) == 30 and np.all(wrist >= 0)
     assert np.count_nonzero(np.diff([told["front"] for told in times])) == 90
     ages = env.statistics().frame_age_mean_s
-    assert ages["front"] == pytest.approx(0, abs=1e-3)
-    assert ages["wrist"] == pytest.approx(1 / 30, abs=1e-3)  # 0, 1 and 2 periods old, in turns
+    assert ages["front"] < 1 / 30
+    assert ages["wrist"] - ages["front"] == pytest.approx(1 / 30, abs=1e-3)  # 0, 1 and 2 periods old, in turns
     env.close()
     assert notes == []
 
