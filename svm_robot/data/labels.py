@@ -108,16 +108,18 @@ class LabelLog:
             _append(handle, [label])
         return label
 
-    def undo(self, uid: int, by: str, reason: str | None = None) -> Label:
+    def undo(self, uid: int, by: str, reason: str | None = None, only: Label | None = None) -> Label:
         """Take back the label of an episode that counts now, and return it. Both lines stay in the history.
 
-        Raises ``DataError`` when there is nothing left to take back.
+        Raises ``DataError`` when there is nothing left to take back, or when it is not the label ``only``.
         """
         with self._locked() as handle:  # what counts now is asked under the lock: two undos take back two labels
             standing = stacks(self.entries()).get(uid)
             if not standing:
                 raise DataError(f"the episode with uid {uid} has no label that could be taken back")
             taken = standing[-1]
+            if only is not None and taken != only:
+                raise DataError(f"what counts now is {taken.outcome} by {taken.by}, a later word; nothing taken back")
             _append(handle, [Label(uid, taken.outcome, by, self.clock(), reason, tags=taken.tags, undo=True)])
         return taken
 

@@ -28,9 +28,6 @@ QUICK = {"compression": "snappy", "use_dictionary": False, "write_statistics": F
 PICTURES_IN_GROUP = 32
 """Rows of a row group where pictures lie in the data file: no more of them than that need be in memory."""
 
-digest = file_digest
-"""What the entries with ``DIGEST`` hold."""
-
 TASK = "task"
 """Optional entry of a table: the sentence of each row, where an episode has more than one."""
 
@@ -51,11 +48,13 @@ class Commit:
         root: Path,
         info: dict[str, Any],
         stats: dict[str, Stats],
-        tasks: list[str],
+        tasks: Mapping[str, int],
         last: Row | None,
         durable: bool = True,
     ) -> None:
-        self.root, self.info, self.stats, self.tasks, self.last = root, info, stats, tasks, last
+        self.root, self.info, self.stats, self.last = root, info, stats, last
+        self.tasks = dict(tasks)
+        """Sentence -> the number that stands for it in the rows; other tools leave gaps in these."""
         self.durable = durable
 
     @property
@@ -81,8 +80,10 @@ class Commit:
         index, start = self.episodes, int(self.info["total_frames"])
         length = length_of(table)
         sentences = [task] * length if TASK not in table else [str(sentence) for sentence in table[TASK]]
-        tasks = list(dict.fromkeys([*self.tasks, *sentences]))
-        numbers = np.array([tasks.index(sentence) for sentence in sentences])
+        tasks = dict(self.tasks)
+        for sentence in sentences:
+            tasks.setdefault(sentence, max(tasks.values(), default=-1) + 1)
+        numbers = np.array([tasks[sentence] for sentence in sentences])
         rows = self._columns(table, length, {"episode_index": index, "index": start, "task_index": numbers})
         stats = self._stats(rows) | dict(picture_stats)
         row: Row = {"episode_index": index, "tasks": list(dict.fromkeys(sentences)), "length": length}
@@ -185,9 +186,9 @@ class Commit:
         for name in (*names, name_of(DATA, row, "data"), name_of(EPISODES, row, "meta/episodes")):
             (self.root / name).unlink(missing_ok=True)
 
-    def _publish_tasks(self, tasks: list[str]) -> None:
+    def _publish_tasks(self, tasks: Mapping[str, int]) -> None:
         staged = self.root / STAGING / "tasks.parquet"
-        pd.DataFrame({"task_index": range(len(tasks))}, index=pd.Index(tasks, name="task")).to_parquet(staged)
+        pd.DataFrame({"task_index": [*tasks.values()]}, index=pd.Index([*tasks], name="task")).to_parquet(staged)
         publish(staged, self.root / TASKS, durable=self.durable)
 
 

@@ -8,9 +8,9 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from svm_robot.data.files import file_digest
 from svm_robot.data.layout import DIGEST, Layout, Row, read_info, read_layout
 from svm_robot.errors import DataError
-from svm_robot.recording.commit import digest
 
 NEWEST = 3
 """Episodes whose files are compared with their digests: a power cut hits the newest ones."""
@@ -88,7 +88,7 @@ def changed(layout: Layout, row: Row) -> list[str]:
     found = []
     for key, file in files_of(layout, row).items():
         noted, name = row.get(DIGEST + key), file.relative_to(layout.root)
-        if file.is_file() and noted and digest(file) != noted:
+        if file.is_file() and noted and file_digest(file) != noted:
             found.append(f"episode {row['episode_index']}: {name} is not what was saved (its SHA-256 is another)")
     data = layout.data_file(row)
     try:

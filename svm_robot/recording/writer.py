@@ -198,8 +198,8 @@ class EpisodeWriter:
         counted |= {layout.video_file(row, key) for row in layout.episodes for key in layout.video_keys()}
         self.set_aside = set_aside(self.root, counted)
         stats = load_stats(self.root, about, layout.info)
-        known = read_tasks(self.root) if layout.episodes else {}
-        self._commit = Commit(self.root, layout.info, stats, [known[index] for index in sorted(known)], last)
+        tasks = {sentence: number for number, sentence in read_tasks(self.root).items()} if layout.episodes else {}
+        self._commit = Commit(self.root, layout.info, stats, tasks, last)
 
     def _opened(self) -> Commit:
         if self._commit is None:

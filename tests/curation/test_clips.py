@@ -9,9 +9,9 @@ from recordings import numbered
 
 from svm_robot.curation.rebuild.clips import frames_of, take
 from svm_robot.curation.rebuild.source import Clip
+from svm_robot.data.files import file_digest
 from svm_robot.data.video import read_frames
 from svm_robot.errors import DataError
-from svm_robot.recording.commit import digest
 
 RATE = 10
 SIZE = (64, 96)
@@ -98,13 +98,13 @@ def test_frames_that_are_not_there_are_named(sources: dict[str, Path], tmp_path:
 
 def test_a_file_that_is_not_what_was_saved_is_refused_by_its_digest(sources: dict[str, Path], tmp_path: Path) -> None:
     whole = sources["ours"]
-    take(Clip(whole, 0, 24, RATE, digest(whole)), tmp_path / "copy.mp4", None)
+    take(Clip(whole, 0, 24, RATE, file_digest(whole)), tmp_path / "copy.mp4", None)
     assert (tmp_path / "copy.mp4").read_bytes() == whole.read_bytes()
     bent = bytearray(whole.read_bytes())
     bent[len(bent) // 2] ^= 1
     (tmp_path / "bent.mp4").write_bytes(bent)
     with pytest.raises(DataError, match="its digest is another one"):
-        take(Clip(tmp_path / "bent.mp4", 0, 24, RATE, digest(whole)), tmp_path / "clip.mp4", None)
+        take(Clip(tmp_path / "bent.mp4", 0, 24, RATE, file_digest(whole)), tmp_path / "clip.mp4", None)
 
 
 def test_what_is_no_video_is_refused(tmp_path: Path) -> None:

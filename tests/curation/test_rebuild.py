@@ -24,11 +24,12 @@ from svm_robot.curation.rebuild.place import aside, nobody_else
 from svm_robot.curation.rebuild.rebuild import rebuild
 from svm_robot.curation.rebuild.source import Source, open_source
 from svm_robot.data import columns, load_dataset
+from svm_robot.data.files import file_digest
 from svm_robot.data.labels import LabelLog
 from svm_robot.data.layout import DIGEST, read_layout
 from svm_robot.data.provenance import Provenance
 from svm_robot.errors import DataError
-from svm_robot.recording.commit import TASK, digest
+from svm_robot.recording.commit import TASK
 from svm_robot.recording.recovery import LOCK
 from svm_robot.rollout.episode import Outcome
 
@@ -132,9 +133,9 @@ def test_every_file_has_its_digest_and_one_changed_byte_stops_a_rebuild(ours: Pa
     root = build(open_source(ours), [1], tmp_path / "new")
     layout = read_layout(root)
     row = layout.episodes[0]
-    assert row[DIGEST + "data"] == digest(layout.data_file(row))
+    assert row[DIGEST + "data"] == file_digest(layout.data_file(row))
     video = layout.video_file(row, "observation.images.front")
-    assert row[DIGEST + "observation.images.front"] == digest(video)
+    assert row[DIGEST + "observation.images.front"] == file_digest(video)
     bent = bytearray(video.read_bytes())
     bent[-20] ^= 1
     video.write_bytes(bent)

@@ -10,6 +10,8 @@ import time
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
+import pyarrow.parquet as pq
 import pytest
 from recordings import record_toy
 from toys import ToySpec
@@ -18,8 +20,9 @@ from svm_robot.data import columns, load_dataset
 from svm_robot.data.episode_stats import from_json
 from svm_robot.data.files import publish
 from svm_robot.data.labels import FILE
-from svm_robot.data.layout import INFO, STATS, read_info
+from svm_robot.data.layout import INFO, STATS, TASKS, read_info
 from svm_robot.data.schema import BOOKKEEPING, features
+from svm_robot.data.tables import read_tasks
 from svm_robot.errors import DataError, DiskError
 from svm_robot.recording import commit, encoder, worker, writer
 from svm_robot.recording.recorder import Recorder
@@ -239,6 +242,24 @@ def test_tasks_are_numbered_as_they_come(tmp_path):
             used.save(task, {})
     assert [episode.task for episode in load_dataset(tmp_path / "d").episodes] == ["a", "b", "a"]
     assert read_info(tmp_path / "d")["total_tasks"] == 2
+
+
+def test_numbers_of_tasks_that_another_tool_left_gaps_in_are_kept(tmp_path):
+    root = tmp_path / "d"
+    with EpisodeWriter(root, ToySpec()) as used:
+        for task in ("a", "b"):
+            used.begin()
+            used.add(row(), frames())
+            used.save(task, {})
+    pd.DataFrame({"task_index": [0, 7]}, index=pd.Index(["a", "b"], name="task")).to_parquet(root / TASKS)
+    with EpisodeWriter(root, ToySpec()) as used:
+        for task in ("b", "c"):
+            used.begin()
+            used.add(row(), frames())
+            used.save(task, {})
+    numbers = [pq.read_table(root / f"data/chunk-000/file-00{n}.parquet")["task_index"][0].as_py() for n in (2, 3)]
+    assert numbers == [7, 8]
+    assert read_tasks(root) == {0: "a", 7: "b", 8: "c"}
 
 
 def test_a_thousand_files_start_a_new_chunk(tmp_path):

@@ -12,10 +12,10 @@ from svm_robot.curation.check.findings import Ledger
 from svm_robot.curation.check.meta import Meta
 from svm_robot.curation.check.reading import why
 from svm_robot.curation.check.rows import Rows
+from svm_robot.data.files import file_digest
 from svm_robot.data.layout import DIGEST, Row
 from svm_robot.data.pictures import camera_size
 from svm_robot.data.video import share_out
-from svm_robot.recording.commit import digest
 
 TOLERANCE_S = 1e-4
 """How far a frame may be from its row; LeRobot's own default."""
@@ -53,7 +53,7 @@ def check_video(meta: Meta, file: Path, key: str, here: list[Row], rows: Rows, l
     """Examine one file: by its digest where one was noted, else frame by frame."""
     name, episodes = str(file.relative_to(meta.root)), [int(row["episode_index"]) for row in here]
     noted = here[0].get(f"{DIGEST}{key}")
-    changed = bool(noted) and file.is_file() and digest(file) != noted
+    changed = bool(noted) and file.is_file() and file_digest(file) != noted
     if noted and file.is_file() and not changed and not deep:
         length = int(here[0]["length"])  # verified when it was saved, and the same bytes since
         held = Decoded(np.arange(length) / meta.rate_hz, camera_size(meta.features[key]))

@@ -15,8 +15,8 @@ from svm_robot.curation.check.pictures import check_pictures
 from svm_robot.curation.check.reading import open_parquet
 from svm_robot.curation.check.values import Values, arrow_type, is_list
 from svm_robot.data import columns
+from svm_robot.data.files import file_digest
 from svm_robot.data.layout import DIGEST, Row
-from svm_robot.recording.commit import digest
 
 NUMBERING = ("episode_index", "frame_index", "index", "task_index", "timestamp")
 """Columns that number the rows; statistics of them tell nothing."""
@@ -74,7 +74,7 @@ def check_file(meta: Meta, file: Path, here: list[Row], base: int, rows: Rows, l
         check_pictures(meta, parquet, values, ledger, set(episodes))
         total = int(parquet.metadata.num_rows)
     noted = here[0].get(f"{DIGEST}data")
-    if noted and not ledger.broken & set(episodes) and digest(file) != noted:
+    if noted and not ledger.broken & set(episodes) and file_digest(file) != noted:
         ledger.wrong("digest", f"{name} is not what was recorded: its SHA-256 changed since", *episodes)
     return total
 

@@ -13,9 +13,9 @@ import av
 
 from svm_robot.curation.rebuild.source import Clip
 from svm_robot.data.episode_stats import PictureStats, Stats
+from svm_robot.data.files import file_digest
 from svm_robot.data.video import read_frames
 from svm_robot.errors import DataError
-from svm_robot.recording.commit import digest
 from svm_robot.recording.encoder import Encoding, VideoEncoder
 from svm_robot.rollout.env import ImageArray
 
@@ -36,7 +36,7 @@ def take(clip: Clip, target: Path, known: Stats | None) -> Taken:
     """
     if clip.digest:
         shutil.copyfile(there(clip), target)
-        if digest(target) != clip.digest:
+        if file_digest(target) != clip.digest:
             raise DataError(f"{clip.path} is not what was saved: its digest is another one; the file is damaged")
         return Taken(True, known or watch(target, clip))
     if copy_packets(clip, target):

@@ -93,7 +93,7 @@ class Builder:
         """Write all episodes into ``root``; ``outcomes`` are baked into the rows unless None."""
         (root / INFO).parent.mkdir()
         publish_json(self.info, root / INFO, indent=4, durable=False)
-        commit = Commit(root, self.info, {}, [], None, durable=False)
+        commit = Commit(root, self.info, {}, {}, None, durable=False)
         defaults = blanks(self.episodes)
         for number, episode in enumerate(self.episodes):
             try:

@@ -10,11 +10,12 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from svm_robot.data.episode_stats import QUANTILES, Stats, from_json
+from svm_robot.data.files import file_digest
 from svm_robot.data.layout import DIGEST, Layout, Row, read_parquet
 from svm_robot.data.schema import BOOKKEEPING
 from svm_robot.data.tables import to_numpy
 from svm_robot.errors import DataError
-from svm_robot.recording.commit import TASK, digest
+from svm_robot.recording.commit import TASK
 from svm_robot.recording.recovery import nested
 
 CAMERAS = ("video", "image")
@@ -45,7 +46,7 @@ class RowReader:
         Raises ``DataError`` for rows that are not what was saved, by the digest of their file where one was noted.
         """
         file, noted = self.layout.data_file(row), row.get(DIGEST + "data")
-        if noted and file.is_file() and digest(file) != noted:
+        if noted and file.is_file() and file_digest(file) != noted:
             raise DataError(f"{file} is not what was saved: its digest is another one; the file is damaged")
         values = self.numbers(row)
         if self.pictures:

@@ -8,6 +8,7 @@ from svm_robot.curation.labels.letters import LETTERS, VERDICTS, split_tags
 from svm_robot.curation.review.player import Player
 from svm_robot.data.label_view import UNLABELLED, EpisodeLabel
 from svm_robot.data.labels import Label, LabelLog, stacks
+from svm_robot.errors import DataError
 from svm_robot.rollout.episode import Outcome
 
 HELD_S = 0.6
@@ -41,10 +42,8 @@ class Review:
         """How often another choice of cameras was asked for: all of them, then each one alone, and again."""
         self.typed: str | None = None
         """The tags as far as they are typed; None when nobody types."""
-        self.given: list[int] = []
-        """Positions of the labels given in this review that still stand, oldest first."""
-        self.said: dict[int, Outcome] = {}
-        """Position -> what this review says of it."""
+        self.given: list[tuple[int, Label]] = []
+        """Positions and labels that this review gave and has not taken back, oldest first."""
         self._tags: dict[int, tuple[str, ...]] = {}
         self._verdict_s = -HELD_S
         self.go_to(0, now_s)
@@ -55,11 +54,16 @@ class Review:
         return self.queue[self.position]
 
     @property
+    def said(self) -> dict[int, Outcome]:
+        """Position -> what this review says of it."""
+        return {position: label.outcome for position, label in self.given}
+
+    @property
     def progress(self) -> str:
         """For example ``12 of 40 reviewed, 8 s 3 f 1 u``."""
         said = Counter(self.said.values())
         counts = " ".join(f"{said[outcome]} {letter}" for outcome, letter in LETTERS.items() if said[outcome])
-        return f"{len(self.said)} of {len(self.queue)} reviewed" + (f", {counts}" if counts else "")
+        return f"{said.total()} of {len(self.queue)} reviewed" + (f", {counts}" if counts else "")
 
     def go_to(self, position: int, now_s: float) -> None:
         """Show another episode, from its first frame."""
@@ -103,11 +107,11 @@ class Review:
         if too_soon:
             self.message = "a key held down labels nothing: look, then press it once"
             return
-        before, position = self.standing.outcome or UNLABELLED, self.position
-        kept = self.standing.label.tags if self.standing.label else ()
-        self.log.append(self.episode.uid, outcome, self.by, tags=self._tags.pop(position, kept))
-        self.given.append(position)
-        self.said[position] = outcome
+        standing, position = self._look(), self.position
+        before = standing.outcome or UNLABELLED
+        kept = standing.label.tags if standing.label else ()
+        label = self.log.append(self.episode.uid, outcome, self.by, tags=self._tags.pop(position, kept))
+        self.given.append((position, label))
         self.message = f"episode {self.episode.index}: {before} -> {outcome} (z takes it back)"
         if position + 1 < len(self.queue):
             self.go_to(position + 1, now_s)
@@ -116,17 +120,18 @@ class Review:
             self.message += "; that was the last one, q ends"
 
     def _undo(self, now_s: float) -> None:
-        """Take the last label of this review back, and show its episode."""
+        """Take the last label of this review back, and show its episode; what was said of it since then stays."""
         if not self.given:
             self.message = "nothing was labelled in this review; older labels: svm-robot label DATASET undo --episode=N"
             return
-        position = self.given.pop()
-        taken = self.log.undo(self.queue[position].uid, self.by)
+        position, label = self.given.pop()
+        try:
+            self.log.undo(self.queue[position].uid, self.by, only=label)
+            told = f"{label.outcome} taken back"
+        except DataError as error:
+            told = str(error)
         self.go_to(position, now_s)
-        del self.said[position]
-        if position in self.given and self.standing.outcome is not None:
-            self.said[position] = self.standing.outcome
-        self.message = f"episode {self.episode.index}: {taken.outcome} taken back"
+        self.message = f"episode {self.episode.index}: {told}"
 
     def _move(self, by: int, now_s: float) -> None:
         there = self.position + by
@@ -152,15 +157,14 @@ class Review:
 
     def _tag(self, tags: tuple[str, ...]) -> None:
         """Tags of a labelled episode are said at once, those of an unlabelled one with its label."""
+        self.standing = self._look()
         outcome, shown = self.standing.outcome, ", ".join(tags) or "none"
         if outcome is None:
             self._tags[self.position] = tags
             self.message = f"tags: {shown}; they are kept with the label you give"
             return
         reason = self.standing.label.reason if self.standing.label else None
-        self.log.append(self.episode.uid, outcome, self.by, reason, tags)
-        self.given.append(self.position)
-        self.said[self.position] = outcome
+        self.given.append((self.position, self.log.append(self.episode.uid, outcome, self.by, reason, tags)))
         self.standing = self._look()
         self.message = f"episode {self.episode.index}: tags: {shown} (z takes it back)"
 
