@@ -119,7 +119,8 @@ class LabelLog:
                 raise DataError(f"the episode with uid {uid} has no label that could be taken back")
             taken = standing[-1]
             if only is not None and taken != only:
-                raise DataError(f"what counts now is {taken.outcome} by {taken.by}, a later word; nothing taken back")
+                other = f"{taken.outcome} by {taken.by}, not {only.outcome} by {only.by}"
+                raise DataError(f"what counts now is {other}; nothing taken back")
             _append(handle, [Label(uid, taken.outcome, by, self.clock(), reason, tags=taken.tags, undo=True)])
         return taken
 

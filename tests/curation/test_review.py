@@ -101,6 +101,34 @@ def test_undo_takes_back_what_this_review_said_one_by_one(person: Person) -> Non
     assert len(person.log.entries()) == before + 6, "everything stays in the history"
 
 
+def test_undo_leaves_what_somebody_else_said_meanwhile(person: Person) -> None:
+    first, second = (episode.uid for episode in person.view.episodes[:2])
+    person.press("s", "s")
+    LabelLog(person.root).append(second, Outcome.UNSURE, "bob")
+    person.press("z")
+    assert (person.review.position, person.view.episode(1).kind) == (1, "unsure")
+    assert "what counts now is unsure by bob, not success by ada; nothing taken back" in person.review.message
+    assert person.review.progress == "1 of 4 reviewed, 1 s"
+    LabelLog(person.root).undo(first, "bob")
+    person.press("z")
+    assert (person.review.position, person.view.episode(0).kind) == (0, "failure"), "the judge's label is not ours"
+    assert "nothing taken back" in person.review.message
+    assert person.review.progress == "0 of 4 reviewed"
+
+
+def test_tags_go_with_what_counts_when_they_are_said(person: Person) -> None:
+    uid = person.review.episode.uid
+    LabelLog(person.root).append(uid, Outcome.ABORTED, "bob", "hand in view")
+    person.press("t")
+    person.type("dark", "enter")
+    label = person.view.episode(0).label
+    assert label is not None and (label.outcome, label.reason, label.tags) == ("aborted", "hand in view", ("dark",))
+    person.press("n", "p")
+    LabelLog(person.root).append(uid, Outcome.UNSURE, "bob", tags=["late"])
+    person.press("s")
+    assert person.log.current()[uid].tags == ("late",) and "unsure -> success" in person.review.message
+
+
 def test_tags_of_a_labelled_episode_are_said_at_once(person: Person) -> None:
     person.press("t")
     person.type("slip, Spät,slip", "backspace", "backspace", "backspace", "backspace", "backspace", "enter")

@@ -169,11 +169,8 @@ class Review:
         self.message = f"episode {self.episode.index}: tags: {shown} (z takes it back)"
 
     def _look(self) -> Standing:
-        return self._of(self.position)
-
-    def _of(self, position: int) -> Standing:
         """Read again each time: somebody else may label the same dataset."""
-        episode, entries = self.queue[position], self.log.history(self.queue[position].uid)
-        labels = stacks(entries).get(episode.uid)
+        entries = self.log.history(self.episode.uid)
+        labels = stacks(entries).get(self.episode.uid)
         label = labels[-1] if labels else None
-        return Standing(label, label.outcome if label else episode.recorded, len(entries))
+        return Standing(label, label.outcome if label else self.episode.recorded, len(entries))
