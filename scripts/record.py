@@ -13,6 +13,7 @@ from svm_robot.errors import ConfigError
 
 if TYPE_CHECKING:
     from svm_robot.policies.steering import SteeredPolicy
+    from svm_robot.recording.encoder import Encoding
     from svm_robot.recording.recorder import Recorder
     from svm_robot.reward.live import LiveScore
     from svm_robot.rollout import EnvSpec, Policy
@@ -84,7 +85,7 @@ def main(args: list[str]) -> int:
         latent_dim = steered.dim if steered else None
         if not is_fresh(root):
             check_resume(root, cell.env.spec, latent_dim, config.accept_changes)
-            check_pictures(root, config.pictures)
+            check_pictures(root, encoding(config))
         policy = actor(config, cell, steered)
         if live is not None:
             live.check(cell.env.spec, policy.source)
@@ -141,7 +142,6 @@ def look_at(root: Path, mend: bool) -> None:
 def new_recorder(config: RecordConfig, root: Path, spec: "EnvSpec", latent_dim: int | None) -> "Recorder":
     """The recorder as the options want it, not opened yet."""
     from svm_robot.recording.disk import Reserve
-    from svm_robot.recording.encoder import Encoding
     from svm_robot.recording.recorder import Recorder
     from svm_robot.recording.timing import SlowLoop
 
@@ -150,12 +150,19 @@ def new_recorder(config: RecordConfig, root: Path, spec: "EnvSpec", latent_dim: 
         spec,
         config.task,
         latent_dim,
-        Encoding(pictures=config.pictures, jpeg_quality=config.jpeg_quality),
+        encoding(config),
         by=by(config),
         slow_loop=SlowLoop(config.slow_loop == "reject", config.slow_rate, config.slow_gap),
         accept_changes=config.accept_changes,
         reserve=Reserve(config.keep_free_mb),
     )
+
+
+def encoding(config: RecordConfig) -> "Encoding":
+    """How pictures are kept."""
+    from svm_robot.recording.encoder import Encoding
+
+    return Encoding(pictures=config.pictures, jpeg_quality=config.jpeg_quality)
 
 
 def load_policy(config: RecordConfig) -> "SteeredPolicy | None":

@@ -16,9 +16,12 @@ class Console:
 
     def __init__(self, live: "LiveScore | None", in_place: bool) -> None:
         self.live, self.in_place = live, in_place
+        self.tally: Tally | None = None
+        """As of the last episode that was told; None before the first."""
 
     def __call__(self, episode: "EpisodeSummary", tally: "Tally") -> None:
         """Told after each episode."""
+        self.tally = tally
         counts = " ".join(f"{name} {count}" for name, count in tally.outcomes.items())
         number = "spoiled," if tally.spoiled_in_a_row else f"{tally.episodes}/{tally.wanted}"
         text = f"episode {number} {episode.outcome:8} {words(episode)} | {counts}{scored(self.live)}"
@@ -35,6 +38,8 @@ class Console:
             print()
         if episode is not None and episode.episode is not None and episode.outcome == "aborted":
             print(f"episode in progress saved as aborted: number {episode.episode}, {words(episode)}", flush=True)
+        if self.tally is not None:
+            print(f"before that, recorded {self.tally}", flush=True)
 
 
 def tell_notes(episode: "EpisodeSummary", spoiled: bool) -> None:

@@ -19,7 +19,7 @@ from PIL import Image
 from svm_robot.data import columns
 from svm_robot.data.layout import read_info
 from svm_robot.errors import DataError
-from svm_robot.recording.encoder import Encoding, Pictures
+from svm_robot.recording.encoder import Encoding
 from svm_robot.recording.worker import FrameWorker
 from svm_robot.rollout.env import ImageArray
 
@@ -127,8 +127,9 @@ def check_written(path: Path, wanted: pa.Table) -> None:
         raise DataError(f"{path} holds {begin} of {len(wanted)} rows")
 
 
-def check_pictures(root: Path, wanted: Pictures) -> None:
+def check_pictures(root: Path, encoding: Encoding) -> None:
     """Raise ``DataError`` when the dataset at ``root`` keeps its pictures in another way."""
+    wanted = encoding.pictures
     for key, feature in read_info(root)["features"].items():
         if not key.startswith(columns.IMAGES):
             continue
@@ -137,6 +138,12 @@ def check_pictures(root: Path, wanted: Pictures) -> None:
             raise DataError(
                 f"{root} keeps its pictures as {kept}, --pictures={wanted} asks for another kind; "
                 f"record with --pictures={kept}, or into another folder"
+            )
+        quality = (feature.get("info") or {}).get("image.quality", encoding.jpeg_quality)
+        if kept == "jpeg" and quality != encoding.jpeg_quality:
+            raise DataError(
+                f"{root} keeps JPEG pictures of quality {quality}, --jpeg_quality={encoding.jpeg_quality} asks for "
+                f"another; record with --jpeg_quality={quality}, or into another folder"
             )
 
 

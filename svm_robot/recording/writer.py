@@ -168,7 +168,7 @@ class EpisodeWriter:
         """Raise ``DataError`` for a dataset of another shape."""
         if not is_fresh(self.root):
             check_same(self.root, self.spec, self.latent_dim)
-            check_pictures(self.root, self.encoding.pictures)
+            check_pictures(self.root, self.encoding)
 
     def _take_lock(self) -> None:
         handle = os.open(self.root / LOCK, os.O_RDWR | os.O_CREAT, 0o644)

@@ -94,6 +94,14 @@ def test_another_choice_is_refused_in_words_and_nothing_changes(tmp_path, kept, 
     assert len(load_dataset(root).episodes) == 2
 
 
+def test_pictures_of_another_quality_are_refused(tmp_path):
+    record_noise(tmp_path / "d", Encoding(pictures="jpeg", jpeg_quality=80), episodes=1)
+    with pytest.raises(DataError, match="JPEG pictures of quality 80, --jpeg_quality=95 asks for another"):
+        record_noise(tmp_path / "d", Encoding(pictures="jpeg"))
+    record_noise(tmp_path / "d", Encoding(pictures="jpeg", jpeg_quality=80), episodes=1)
+    assert len(load_dataset(tmp_path / "d").episodes) == 2
+
+
 def keep(tmp_path, frames, pictures="png", encode=None):
     (tmp_path / "front").mkdir(exist_ok=True)
     used = StillsEncoder(tmp_path / "front" / "pictures.arrow", frames[0].shape[:2], Encoding(pictures=pictures))

@@ -95,7 +95,9 @@ def test_ctrl_c_keeps_the_episode_in_progress(tmp_path, capsys, monkeypatch):
 
     monkeypatch.setattr(Judge, "poll", pressed)
     assert record(tmp_path / "d", "--episodes=5") == 130
-    assert "episode in progress saved as aborted: number 1, 4 steps" in capsys.readouterr().out
+    told = capsys.readouterr().out
+    assert "episode in progress saved as aborted: number 1, 4 steps" in told
+    assert "before that, recorded 1 of 5 episodes (1 failure)" in told
     episodes = load_dataset(tmp_path / "d").episodes
     assert [(len(episode), episode.outcome) for episode in episodes] == [
         (10, Outcome.FAILURE),
