@@ -24,12 +24,14 @@ def connect(device: Any, kind: str, rival: Any = None) -> None:
         if calibrated:
             device.connect(**asks)
             calibrated = bool(device.is_calibrated)
-    except DeviceError:
-        raise
     except ImportError as error:
         raise missing_library(f"{kind} '{device.name}'", error) from error
     except (OSError, RuntimeError) as error:
         left_on = told(shut_down(device))
+        if isinstance(error, DeviceError):  # it already says which camera, joint or port
+            if left_on:
+                raise DeviceError(f"{error}{left_on}") from error
+            raise
         text = " ".join(str(error).split())
         raise DeviceError(f"cannot connect {kind} '{device.name}': {text}{usb_hint(error)}{left_on}") from error
     if not calibrated:
@@ -58,4 +60,4 @@ def missing_library(what: str, error: ImportError) -> ConfigError:
 
 def told(failures: Sequence[Exception]) -> str:
     """What could not be switched off, as the end of a message; empty when everything could."""
-    return "".join(f"; while switching it off: {failure}" for failure in failures)
+    return "".join(f"; while switching it off: {failure}" for failure in dict.fromkeys(map(str, failures)))

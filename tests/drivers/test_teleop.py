@@ -10,7 +10,7 @@ import pytest
 from svm_robot.drivers.connect import connect
 from svm_robot.drivers.limits import joint_limits
 from svm_robot.drivers.teleop import TeleopPolicy
-from svm_robot.errors import ConfigError, DeviceError
+from svm_robot.errors import ConfigError, DeviceError, JointFault
 
 JOINTS = ("a.pos", "b.pos")
 
@@ -98,6 +98,23 @@ def test_what_cannot_be_switched_off_after_a_failed_start_is_told(monkeypatch: p
     monkeypatch.setattr(leader, "disconnect", Mock(side_effect=OSError("motor 4 does not answer")))
     with pytest.raises(DeviceError, match=r"lerobot-calibrate.*; while switching it off: motor 4 does not answer"):
         connect(leader, "teleop")
+
+
+def test_a_device_that_fails_after_its_port_was_opened_is_switched_off_again() -> None:
+    leader = Leader()
+
+    def half_way(calibrate: bool = True) -> None:
+        leader.is_connected = True
+        raise JointFault("gripper (id 6) reports overload", "gripper", ("overload",))
+
+    leader.connect = half_way  # type: ignore[method-assign]
+    with pytest.raises(JointFault, match=r"^gripper \(id 6\) reports overload$"):
+        connect(leader, "teleop")
+    assert not leader.is_connected
+    leader.disconnect = Mock(side_effect=OSError("motor 4 does not answer"))  # type: ignore[method-assign]
+    with pytest.raises(DeviceError) as failed:
+        connect(leader, "teleop")
+    assert str(failed.value) == "gripper (id 6) reports overload; while switching it off: motor 4 does not answer"
 
 
 def test_limits_come_from_the_calibration() -> None:
