@@ -57,7 +57,7 @@ MODULES = (
     "svm_robot.drivers.bus.steady",
     "svm_robot.drivers.cameras.group",
     "svm_robot.drivers.rig_env",
-    "svm_robot.drivers.terminal",
+    "svm_robot.drivers.terminal.operator",
     "svm_robot.drivers.virtual_so101",
     "svm_robot.scripts.evaluate",
 )

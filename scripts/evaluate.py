@@ -103,7 +103,7 @@ def run(
 @contextmanager
 def who_judges(cell: "Cell", judge: bool) -> Iterator[Operator]:
     """The world's judge, or the person at the keys."""
-    from svm_robot.drivers.terminal import TerminalOperator
+    from svm_robot.drivers.terminal.operator import TerminalOperator
 
     if judge:
         yield cell.judge()

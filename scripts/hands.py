@@ -57,7 +57,7 @@ def acting(takeover: str, rig: RigConfig, cell: "Cell", policy: Policy, judge: b
     from svm_robot.drivers.teleop.beside import KeysBeside
     from svm_robot.drivers.teleop.jog import HELP as JOG
     from svm_robot.drivers.teleop.takeover import HELP, TakeOver
-    from svm_robot.drivers.terminal import TerminalOperator
+    from svm_robot.drivers.terminal.operator import TerminalOperator
 
     both = TakeOver(policy, hand_of(takeover, rig, cell))
     keys = f"{HELP}; {JOG}" if takeover == "keyboard" else HELP

@@ -27,7 +27,7 @@ def review(root: Path, config: LabelConfig) -> int:
     from svm_robot.data.labels import LabelLog
     from svm_robot.data.layout import read_layout
     from svm_robot.data.pictures import camera_keys, camera_size
-    from svm_robot.drivers.screen import Screen
+    from svm_robot.drivers.terminal.screen import Screen
 
     view, layout = read_view(root), read_layout(root)
     queue = chosen(view, config)

@@ -80,11 +80,10 @@ class Keys:
     """Single keys of the terminal, where there is one. ``needed``: nothing can be done without."""
 
     def __init__(self, needed: bool) -> None:
-        from svm_robot.drivers.keys import KeyReader
-        from svm_robot.drivers.single_keys import SingleKeys
+        from svm_robot.drivers.terminal.single_keys import SingleKeys
         from svm_robot.scripts.hands import INSTEAD
 
-        self.needed, self._reader = needed, KeyReader()
+        self.needed = needed
         self._single = SingleKeys(sys.stdin, f"{INSTEAD}, or use --by=leader")
 
     def __enter__(self) -> "Keys":
@@ -97,9 +96,7 @@ class Keys:
 
     def pressed(self) -> list[str]:
         """Every key since the last call."""
-        import time
-
-        return self._reader.keys(self._single.read(0.0), time.monotonic()) if self._single.is_open else []
+        return self._single.pressed() if self._single.is_open else []
 
 
 class LiveLine:

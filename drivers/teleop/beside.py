@@ -1,13 +1,11 @@
 """Keys of a terminal beside an operator that needs none: the simulator judges, a person takes over."""
 
 import sys
-import time
 from collections.abc import Callable
 from types import TracebackType
 from typing import Any, Self, TextIO
 
-from svm_robot.drivers.keys import KeyReader
-from svm_robot.drivers.single_keys import SingleKeys
+from svm_robot.drivers.terminal.single_keys import SingleKeys
 
 STOP = "q"
 
@@ -19,7 +17,6 @@ class KeysBeside:
         """``also``: told every key while an episode runs; ``instead``: what to do where there is no terminal."""
         self.operator, self.also = operator, also
         self._single = SingleKeys(keys if keys is not None else sys.stdin, instead)
-        self._reader = KeyReader()
         self._stop = False
 
     def __enter__(self) -> Self:
@@ -31,9 +28,9 @@ class KeysBeside:
     ) -> None:
         self._single.close()
 
-    def pressed(self, timeout_s: float | None = 0.0) -> list[str]:
+    def pressed(self) -> list[str]:
         """Every key since the last call, as ``KeyReader.keys`` names it; ``q`` is noted."""
-        keys = self._reader.keys(self._single.read(timeout_s), time.monotonic())
+        keys = self._single.pressed()
         self._stop |= STOP in keys
         return keys
 

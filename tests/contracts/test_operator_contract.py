@@ -12,7 +12,7 @@ from types import SimpleNamespace
 import pytest
 import toys
 
-from svm_robot.drivers.terminal import TerminalOperator
+from svm_robot.drivers.terminal.operator import TerminalOperator
 from svm_robot.drivers.virtual.judge import Judge
 from svm_robot.rollout import Operator, Outcome
 

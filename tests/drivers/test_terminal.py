@@ -15,8 +15,8 @@ from typing import Any, TextIO
 
 import pytest
 
-from svm_robot.drivers.keys import LONE_ESCAPE_S, KeyReader
-from svm_robot.drivers.terminal import TerminalOperator
+from svm_robot.drivers.terminal.keys import LONE_ESCAPE_S, KeyReader, letters
+from svm_robot.drivers.terminal.operator import TerminalOperator
 from svm_robot.errors import ConfigError, DeviceError
 
 
@@ -166,7 +166,7 @@ def test_without_a_terminal_it_says_what_to_use(person: Person) -> None:
 
 CHILD = """
 import sys, time
-from svm_robot.drivers.terminal import TerminalOperator
+from svm_robot.drivers.terminal.operator import TerminalOperator
 with TerminalOperator():
     print("ready", flush=True)
     time.sleep(30)
@@ -202,9 +202,9 @@ def test_the_terminal_is_restored_after_sigterm(person: Person) -> None:
 )
 def test_escape_sequences_are_not_read_as_letters(name: str, data: bytes, keys: list[str]) -> None:
     reader = KeyReader()
-    assert reader.feed(data, 0.0) == keys
+    assert letters(reader.keys(data, 0.0)) == keys
     split = KeyReader()
-    assert [key for byte in data for key in split.feed(bytes([byte]), 0.0)] == keys, "the same byte by byte"
+    assert [key for byte in data for key in letters(split.keys(bytes([byte]), 0.0))] == keys, "the same byte by byte"
 
 
 @pytest.mark.parametrize(
@@ -236,7 +236,7 @@ def test_a_split_arrow_is_an_arrow_and_a_lone_escape_is_told_in_time() -> None:
 
 BACKGROUND = """
 import os, signal, sys
-from svm_robot.drivers.single_keys import SingleKeys
+from svm_robot.drivers.terminal.single_keys import SingleKeys
 from svm_robot.errors import ConfigError
 if os.fork():
     sys.exit(os.waitstatus_to_exitcode(os.wait()[1]))
@@ -267,5 +267,5 @@ def test_in_the_background_it_says_so_instead_of_being_stopped() -> None:
 
 def test_a_lone_escape_does_not_swallow_the_next_key() -> None:
     reader = KeyReader()
-    assert reader.feed(b"\x1b", 0.0) == []
-    assert reader.feed(b"s", LONE_ESCAPE_S + 0.01) == ["s"]
+    assert letters(reader.keys(b"\x1b", 0.0)) == []
+    assert letters(reader.keys(b"s", LONE_ESCAPE_S + 0.01)) == ["s"]

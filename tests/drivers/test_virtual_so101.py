@@ -154,7 +154,7 @@ def test_drivers_stay_light() -> None:
     """Neither torch nor LeRobot comes along with the package, its drivers or the virtual world."""
     code = (
         "import sys, svm_robot.drivers, svm_robot.drivers.virtual.cell, svm_robot.drivers.rig_env, "
-        "svm_robot.drivers.terminal; print([m for m in ('torch', 'lerobot', 'mujoco') if m in sys.modules])"
+        "svm_robot.drivers.terminal.operator; print([m for m in ('torch', 'lerobot', 'mujoco') if m in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)
     assert done.stdout.strip() == "[]"

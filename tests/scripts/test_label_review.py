@@ -22,7 +22,7 @@ from recordings import labels_restored, record_toy
 from svm_robot.curation.review.review import HELD_S
 from svm_robot.data.label_view import read_view
 from svm_robot.data.labels import FILE
-from svm_robot.drivers.keys import LONE_ESCAPE_S
+from svm_robot.drivers.terminal.keys import LONE_ESCAPE_S
 
 PATIENCE_S = 60.0
 LEAVE = b"\x1b[?1049l"

@@ -22,7 +22,7 @@ OpenFilms = Callable[[EpisodeLabel], Mapping[str, Film]]
 
 
 class Display(Protocol):
-    """A terminal. ``svm_robot.drivers.screen.Screen`` is one."""
+    """A terminal. ``svm_robot.drivers.terminal.screen.Screen`` is one."""
 
     @property
     def truecolor(self) -> bool:

@@ -5,13 +5,12 @@ would mean success; it loses the terminal's settings on SIGTERM; and it needs a 
 """
 
 import sys
-import time
 from collections.abc import Callable
 from types import TracebackType
 from typing import Self, TextIO
 
-from svm_robot.drivers.keys import KeyReader, letters
-from svm_robot.drivers.single_keys import SingleKeys
+from svm_robot.drivers.terminal.keys import letters
+from svm_robot.drivers.terminal.single_keys import SingleKeys
 
 VERDICTS = {"s": "success", "f": "failure", "u": "unsure", "d": "aborted"}
 STOP = "q"
@@ -38,7 +37,6 @@ class TerminalOperator:
         self.keys = keys if keys is not None else sys.stdin
         self.screen = screen if screen is not None else sys.stderr
         self._single = SingleKeys(self.keys, INSTEAD)
-        self._reader = KeyReader()
         self._stop = False
 
     def __enter__(self) -> Self:
@@ -90,7 +88,7 @@ class TerminalOperator:
 
     def _pressed(self, timeout_s: float | None, also: Callable[[str], None] = lambda key: None) -> list[str]:
         """What was typed since the last call; waits up to ``timeout_s`` (None: for ever). A ``q`` among it is noted."""
-        every = self._reader.keys(self._single.read(timeout_s), time.monotonic())
+        every = self._single.pressed(timeout_s)
         for key in every:
             also(key)
         keys = letters(every)

@@ -7,10 +7,12 @@ import signal
 import sys
 import termios
 import threading
+import time
 import tty
 from types import FrameType
 from typing import Any, TextIO
 
+from svm_robot.drivers.terminal.keys import KeyReader
 from svm_robot.errors import ConfigError, DeviceError
 
 EXIT_SIGTERM = 143
@@ -27,6 +29,7 @@ class SingleKeys:
         self.keys, self.instead, self.quiet = keys, instead, quiet
         self._saved: list[Any] | None = None
         self._saved_handler: Any = None
+        self._reader = KeyReader()
 
     @property
     def is_open(self) -> bool:
@@ -69,8 +72,14 @@ class SingleKeys:
         if self.keys is not None:
             termios.tcflush(self.keys, termios.TCIFLUSH)
 
-    def read(self, timeout_s: float | None) -> bytes:
-        """What was typed; waits up to ``timeout_s`` (None: for ever). Raises ``DeviceError`` for a lost terminal."""
+    def pressed(self, timeout_s: float | None = 0.0) -> list[str]:
+        """Every key since the last call, as ``KeyReader.keys`` names it; waits up to ``timeout_s`` (None: for ever).
+
+        Raises ``DeviceError`` for a lost terminal.
+        """
+        return self._reader.keys(self._read(timeout_s), time.monotonic())
+
+    def _read(self, timeout_s: float | None) -> bytes:
         if self._saved is None or self.keys is None:
             raise DeviceError("the terminal is not open; use it in a with block")
         if not select.select([self.keys], [], [], timeout_s)[0]:

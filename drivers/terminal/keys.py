@@ -30,10 +30,6 @@ class KeyReader:
         self._since_s = 0.0
         self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
 
-    def feed(self, data: bytes, now_s: float) -> list[str]:
-        """Only what can be a verdict: lower-case letters and ``enter``. Everything else is left out."""
-        return letters(self.keys(data, now_s))
-
     def keys(self, data: bytes, now_s: float) -> list[str]:
         """Every key in ``data``: characters as they were typed, ``enter``, ``backspace``, ``escape``, the four arrows.
 

@@ -2,13 +2,12 @@
 
 import os
 import sys
-import time
 from collections.abc import Mapping
 from types import TracebackType
 from typing import Self, TextIO
 
-from svm_robot.drivers.keys import LONE_ESCAPE_S, KeyReader
-from svm_robot.drivers.single_keys import SingleKeys
+from svm_robot.drivers.terminal.keys import LONE_ESCAPE_S
+from svm_robot.drivers.terminal.single_keys import SingleKeys
 from svm_robot.errors import ConfigError, DeviceError
 
 ENTER = b"\x1b[?1049h\x1b[?25l\x1b[?7l\x1b[2J"
@@ -31,7 +30,6 @@ class Screen:
         self.out = out if out is not None else sys.stdout
         self.instead, self.environ = instead, environ
         self._single = SingleKeys(keys if keys is not None else sys.stdin, instead, quiet=True)
-        self._reader = KeyReader()
 
     def __enter__(self) -> Self:
         self.open()
@@ -89,5 +87,4 @@ class Screen:
 
     def pressed(self, timeout_s: float) -> list[str]:
         """The keys pressed since the last call, as ``KeyReader.keys`` names them; waits up to ``timeout_s`` for one."""
-        data = self._single.read(min(timeout_s, LONE_ESCAPE_S))
-        return self._reader.keys(data, time.monotonic())
+        return self._single.pressed(min(timeout_s, LONE_ESCAPE_S))
