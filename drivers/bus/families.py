@@ -2,21 +2,11 @@
 
 from functools import partial
 
+from lerobot.motors.encoding_utils import decode_sign_magnitude, decode_twos_complement
+
 from svm_robot.drivers.bus.family import Effort, Family
 from svm_robot.drivers.bus.protocol0 import Protocol0
 from svm_robot.drivers.bus.protocol2 import Protocol2
-
-
-def sign_magnitude(word: int, sign_bit: int) -> int:
-    """Feetech's signed words; minus zero is zero."""
-    size = word & (1 << sign_bit) - 1
-    return -size if word >> sign_bit & 1 else size
-
-
-def twos_complement(word: int, bits: int) -> int:
-    """Robotis' signed words."""
-    return word - (1 << bits) if word >> bits - 1 & 1 else word
-
 
 FEETECH = Family(
     codec=Protocol0(),
@@ -28,7 +18,10 @@ FEETECH = Family(
         position=(16, 2),
         load=(20, 2),
         idle=20,  # of 1000
-        decode={"position": partial(sign_magnitude, sign_bit=15), "load": partial(sign_magnitude, sign_bit=10)},
+        decode={
+            "position": partial(decode_sign_magnitude, sign_bit_index=15),
+            "load": partial(decode_sign_magnitude, sign_bit_index=10),
+        },
     ),
     fault_bits={1: "voltage", 2: "angle sensor", 4: "overheat", 8: "overcurrent", 32: "overload"},
     alert=None,
@@ -47,7 +40,10 @@ DYNAMIXEL = Family(
         position=(68, 4),
         load=(62, 2),
         idle=20,  # of 1000 [.1 %], or so many mA where the model has a current sensor
-        decode={"position": partial(twos_complement, bits=32), "load": partial(twos_complement, bits=16)},
+        decode={
+            "position": partial(decode_twos_complement, n_bytes=4),
+            "load": partial(decode_twos_complement, n_bytes=2),
+        },
     ),
     fault_bits={1: "voltage", 4: "overheat", 8: "encoder", 16: "electrical shock", 32: "overload"},
     alert=0x80,

@@ -11,7 +11,7 @@ import serial
 from bus_toys import feetech_chain, served
 
 from svm_robot.drivers.bus import port as port_module
-from svm_robot.drivers.bus.families import DYNAMIXEL, FEETECH, sign_magnitude, twos_complement
+from svm_robot.drivers.bus.families import DYNAMIXEL, FEETECH
 from svm_robot.drivers.bus.faults import Fault, FaultLedger
 from svm_robot.drivers.bus.holders import holders
 from svm_robot.drivers.bus.jumps import Jumps, agree
@@ -35,21 +35,21 @@ sys.stdin.read()
     [(0x0000, 0), (0x07FF, 2047), (0x8001, -1), (0x8712, -1810), (0x8000, 0), (0xFFFF, -32767), (0x7FFF, 32767)],
 )
 def test_feetech_words_carry_their_sign_in_the_top_bit(word: int, value: int) -> None:
-    assert sign_magnitude(word, 15) == value
+    assert FEETECH.effort.decode["position"](word) == value
 
 
 @pytest.mark.parametrize(
-    ("word", "bits", "value"),
+    ("word", "what", "value"),
     [
-        (0xFFFFFFFF, 32, -1),
-        (0, 32, 0),
-        (0x80000000, 32, -(1 << 31)),
-        (0x7FFFFFFF, 32, (1 << 31) - 1),
-        (0xFFF6, 16, -10),
+        (0xFFFFFFFF, "position", -1),
+        (0, "position", 0),
+        (0x80000000, "position", -(1 << 31)),
+        (0x7FFFFFFF, "position", (1 << 31) - 1),
+        (0xFFF6, "load", -10),
     ],
 )
-def test_dynamixel_words_are_twos_complement(word: int, bits: int, value: int) -> None:
-    assert twos_complement(word, bits) == value
+def test_dynamixel_words_are_twos_complement(word: int, what: str, value: int) -> None:
+    assert DYNAMIXEL.effort.decode[what](word) == value
 
 
 def test_a_half_turn_offset_fits_for_every_position_of_the_encoder() -> None:
