@@ -30,6 +30,18 @@ class SteadyBus(SteadyTransport):
     _get_motors_list: Any
     _get_motor_id: Any
 
+    def __init__(
+        self,
+        port: str,
+        motors: dict[str, Motor],
+        calibration: dict[str, MotorCalibration] | None = None,
+        *,
+        config: BusConfig | None = None,
+        clock: Clock | None = None,
+    ) -> None:
+        super().__init__(port, motors, calibration)  # type: ignore[call-arg]  # of LeRobot's bus, behind this mixin
+        self._prepare(config or BusConfig(), clock or MonotonicClock())
+
     def ping(self, motor: str | int, num_retry: int = 0, raise_on_error: bool = False) -> int | None:
         """The model number, also of a motor that reports a fault; None when it does not answer."""
         motor_id: int = self._get_motor_id(motor)
@@ -106,18 +118,6 @@ class SteadyFeetechBus(SteadyBus, FeetechMotorsBus):
 
     family = FEETECH
 
-    def __init__(
-        self,
-        port: str,
-        motors: dict[str, Motor],
-        calibration: dict[str, MotorCalibration] | None = None,
-        *,
-        config: BusConfig | None = None,
-        clock: Clock | None = None,
-    ) -> None:
-        super().__init__(port, motors, calibration)
-        self._prepare(config or BusConfig(), clock or MonotonicClock())
-
     def _handshake(self) -> None:
         super()._handshake()
         self._assert_same_firmware()
@@ -132,18 +132,6 @@ class SteadyDynamixelBus(SteadyBus, DynamixelMotorsBus):
     """For the X series (protocol 2.0)."""
 
     family = DYNAMIXEL
-
-    def __init__(
-        self,
-        port: str,
-        motors: dict[str, Motor],
-        calibration: dict[str, MotorCalibration] | None = None,
-        *,
-        config: BusConfig | None = None,
-        clock: Clock | None = None,
-    ) -> None:
-        super().__init__(port, motors, calibration)
-        self._prepare(config or BusConfig(), clock or MonotonicClock())
 
     def _recover(self, motor_id: int) -> None:
         """Only a reboot ends a hardware error."""
