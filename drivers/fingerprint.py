@@ -11,12 +11,11 @@ from typing import Any
 
 from lerobot.utils.constants import HF_LEROBOT_CALIBRATION
 
+from svm_robot.drivers.bus.attach import steady_owners
 from svm_robot.errors import DeviceError
 
 FIELDS = {"homing_offset": "Homing_Offset", "range_min": "Min_Position_Limit", "range_max": "Max_Position_Limit"}
 """LeRobot's name in the file -> its register."""
-
-TWO_ARMS = ("left_arm", "right_arm")
 
 Marks = dict[str, dict[str, int]]
 """Motor -> field of ``FIELDS`` -> value."""
@@ -68,19 +67,18 @@ def check_arm(device: Any, kind: str, rival: Any = None) -> bool:
     the rig. Only arms on our bus are asked. False: their motors carry neither the calibration of their id nor one that
     is known here. Raises ``DeviceError`` for an arm that is recognised as another one; the port is closed again.
     """
-    parts = [(name, getattr(device, name)) for name in TWO_ARMS if hasattr(device, name)]
-    if parts:
-        return all(check_arm(part, f"{kind}.{name}", rival) for name, part in parts)
-    bus: Any = getattr(device, "__dict__", {}).get("bus")
-    own = in_file(Path(device.calibration_fpath)) if getattr(device, "calibration_fpath", None) else {}
-    if not hasattr(bus, "sentry"):
-        return True
+    return all(_is_meant(owner, name, rival) for name, owner in steady_owners(device, kind))
+
+
+def _is_meant(arm: Any, kind: str, rival: Any) -> bool:
+    """See ``check_arm``; ``kind``: ``robot``, ``robot.left_arm``, ..."""
+    bus, path = arm.bus, Path(arm.calibration_fpath)
     bus.connect()
     try:
         marks = carried(bus)
     finally:
         bus.disconnect(disable_torque=False)
-    if own and not differing(marks, own):
+    if whose(marks, [path]):
         return True
     other = "teleop" if kind.startswith("robot") else "robot"
     theirs = Path(rival.calibration_fpath) if getattr(rival, "calibration_fpath", None) else None
@@ -89,10 +87,10 @@ def check_arm(device: Any, kind: str, rival: Any = None) -> bool:
             f"the ports of {kind} and {other} are exchanged: on {bus.port} is the arm '{rival.id}', which is the "
             f"{other} of this rig; swap {kind}.port and {other}.port, or the plugs. Nothing was written"
         )
-    others = whose(marks, (path for path in calibration_files(device, rival) if path != Path(device.calibration_fpath)))
+    others = whose(marks, (other for other in calibration_files(arm, rival) if other != path))
     if others:
         raise DeviceError(
-            f"on {bus.port} is another arm than {kind} '{device.id}': its motors carry the calibration of "
+            f"on {bus.port} is another arm than {kind} '{arm.id}': its motors carry the calibration of "
             f"'{others[0].stem}' ({others[0]}); correct {kind}.port or {kind}.id. Nothing was written"
         )
     return False

@@ -19,15 +19,27 @@ def attach(device: Any, config: BusConfig) -> None:
         return
     if hasattr(device, "prepare_arm"):  # the virtual robot makes its arm when it connects: only then it has a port
         device.prepare_arm = partial(attach, config=config)
-    for owner in _owners(device):
+    for _, owner in owners(device):
         steadied = _steadied(owner.bus, config)
         if steadied is not None:
             owner.bus = steadied
 
 
+def owners(device: Any, kind: str = "") -> Iterator[tuple[str, Any]]:
+    """The device, or its arms: whatever has a bus as a plain attribute, and its name (``kind``, ``kind.left_arm``)."""
+    for name, owner in ((kind, device), *((f"{kind}.{arm}", getattr(device, arm, None)) for arm in ARMS)):
+        if "bus" in getattr(owner, "__dict__", ()):
+            yield name, owner
+
+
+def steady_owners(device: Any, kind: str = "") -> list[tuple[str, Any]]:
+    """Those of ``owners`` whose bus is ours."""
+    return [(name, owner) for name, owner in owners(device, kind) if hasattr(owner.bus, "sentry")]
+
+
 def steady_buses(device: Any) -> list[Any]:
     """The buses of ours inside ``device``."""
-    return [owner.bus for owner in _owners(device) if hasattr(owner.bus, "sentry")]
+    return [owner.bus for _, owner in steady_owners(device)]
 
 
 def bus_troubles(device: Any) -> list[str]:
@@ -38,13 +50,6 @@ def bus_troubles(device: Any) -> list[str]:
         for motor_id, counters in bus.counters.items()
         if counters
     ]
-
-
-def _owners(device: Any) -> Iterator[Any]:
-    """The device, or its arms; whatever has a bus as a plain attribute."""
-    for owner in (device, *(getattr(device, arm, None) for arm in ARMS)):
-        if "bus" in getattr(owner, "__dict__", ()):
-            yield owner
 
 
 def _steadied(bus: Any, config: BusConfig) -> Any:

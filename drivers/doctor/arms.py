@@ -7,7 +7,7 @@ import dataclasses
 from dataclasses import dataclass
 from typing import Any
 
-from svm_robot.drivers.bus.attach import ARMS, attach
+from svm_robot.drivers.bus.attach import attach, steady_owners
 from svm_robot.drivers.bus.config import BusConfig
 
 
@@ -39,8 +39,7 @@ class Arm:
 def arms_of(device: Any, kind: str, config: BusConfig) -> list[Arm]:
     """The arms inside an unconnected ``device`` whose motors we know; their buses become ours. ``kind``: see ``Arm``"""
     attach(device, dataclasses.replace(config, plain=False))
-    parts = [(kind, device), *((f"{kind}.{arm}", getattr(device, arm, None)) for arm in ARMS)]
-    return [Arm(name, part) for name, part in parts if hasattr(getattr(part, "__dict__", {}).get("bus"), "sentry")]
+    return [Arm(name, owner) for name, owner in steady_owners(device, kind)]
 
 
 def open_line(arm: Arm) -> None:
