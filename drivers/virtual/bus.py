@@ -1,17 +1,14 @@
 """What a chain of STS servos answers to a packet of Feetech's protocol. Pure: no port, no clock."""
 
-from svm_robot.drivers.virtual.chain import Chain, Parses
+from svm_robot.drivers.virtual.chain import Chain
 from svm_robot.drivers.virtual.protocol import BROADCAST_ID, Instruction, Packet, Parser, encode
 from svm_robot.drivers.virtual.servo import STATUS_LEVEL, Servo
-from svm_robot.drivers.virtual.wire_faults import JUNK, WireFaults
-
-__all__ = ["JUNK", "Bus", "WireFaults"]
 
 
 class Bus(Chain[Servo]):
     """Servos on one line. Every method may be called from any thread."""
 
-    def parser(self) -> Parses:
+    def parser(self) -> Parser:
         """See ``Chain``."""
         return Parser()
 

@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Any
 
 from svm_robot.drivers.virtual.arm import calibration
-from svm_robot.drivers.virtual.bus import WireFaults
 from svm_robot.drivers.virtual.camera_faults import CameraFaults
 from svm_robot.drivers.virtual.cell_options import CellOptions
+from svm_robot.drivers.virtual.wire_faults import WireFaults
 from svm_robot.errors import DeviceError
 
 SERVER = "svm_robot.drivers.virtual.cell_server"

@@ -18,12 +18,13 @@ from pathlib import Path
 from typing import Any
 
 from svm_robot.drivers.virtual.arm import ServoedArm, factory_servos
-from svm_robot.drivers.virtual.bus import Bus, WireFaults
+from svm_robot.drivers.virtual.bus import Bus
 from svm_robot.drivers.virtual.camera_faults import CameraFaults
 from svm_robot.drivers.virtual.camera_feed import CameraFeed
 from svm_robot.drivers.virtual.cell_options import CellOptions
 from svm_robot.drivers.virtual.pace import RealTimePace
 from svm_robot.drivers.virtual.wire import Wire
+from svm_robot.drivers.virtual.wire_faults import WireFaults
 from svm_robot.drivers.virtual.world import World
 from svm_robot.errors import SvmRobotError
 

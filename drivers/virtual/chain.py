@@ -4,7 +4,7 @@ import threading
 from collections.abc import Iterable
 from typing import Protocol
 
-from svm_robot.drivers.virtual.protocol import BROADCAST_ID, ErrorBit, Packet
+from svm_robot.drivers.virtual.protocol import BROADCAST_ID, ErrorBit, Packet, StreamParser
 from svm_robot.drivers.virtual.wire_faults import Spoiler, WireFaults
 
 
@@ -23,22 +23,6 @@ class AnyServo(Protocol):
     def error(self, bits: int) -> None: ...
 
 
-class Parses(Protocol):
-    """Cuts a stream of bytes into packets, as a servo must; see ``protocol.Parser``."""
-
-    discarded: int
-
-    @property
-    def pending(self) -> bool:
-        """True when a packet has begun and not ended."""
-
-    def feed(self, data: bytes) -> list[Packet]:
-        """The packets that are complete now."""
-
-    def forget(self) -> None:
-        """Drop a packet that has begun."""
-
-
 class Chain[S: AnyServo]:
     """Every method may be called from any thread. A protocol is a subclass."""
 
@@ -52,7 +36,7 @@ class Chain[S: AnyServo]:
         self.faults = WireFaults()
         self._spoiler = Spoiler(self.faults)
 
-    def parser(self) -> Parses:
+    def parser(self) -> StreamParser:
         """A fresh one for the bytes that hosts send."""
         raise NotImplementedError
 

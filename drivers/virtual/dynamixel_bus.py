@@ -1,7 +1,8 @@
 """What a chain of Dynamixel X servos answers to a packet of protocol 2.0. Pure: no port, no clock."""
 
-from svm_robot.drivers.virtual.chain import Chain, Parses
-from svm_robot.drivers.virtual.dynamixel_protocol import REBOOT, Parser2, encode
+from svm_robot.drivers.bus.protocol2 import REBOOT
+from svm_robot.drivers.virtual.chain import Chain
+from svm_robot.drivers.virtual.dynamixel_protocol import Parser2, encode
 from svm_robot.drivers.virtual.dynamixel_servo import FIRMWARE, MODEL, STATUS_LEVEL, XServo
 from svm_robot.drivers.virtual.protocol import BROADCAST_ID, Instruction, Packet
 
@@ -9,7 +10,7 @@ from svm_robot.drivers.virtual.protocol import BROADCAST_ID, Instruction, Packet
 class DynamixelBus(Chain[XServo]):
     """In its faults, ``errors`` are hardware errors."""
 
-    def parser(self) -> Parses:
+    def parser(self) -> Parser2:
         """See ``Chain``."""
         return Parser2()
 

@@ -56,13 +56,25 @@ def encode(packet: Packet) -> bytes:
     return HEADER + body + bytes([checksum(body)])
 
 
-class Parser:
-    """Cuts a stream of bytes into packets and finds its way again after junk, as a servo must."""
+class StreamParser:
+    """Cuts a stream of bytes into packets and finds its way again after junk, as a servo must. One protocol each."""
+
+    header: bytes
+    shortest: int
+    """Bytes that must be there before the length of a packet can be told."""
 
     def __init__(self) -> None:
         self.discarded = 0
         """Bytes that belonged to no valid packet."""
         self._buffer = bytearray()
+
+    def end_of(self, buffer: bytearray) -> int:
+        """How many bytes the packet at the front has; 0: there cannot be one."""
+        raise NotImplementedError
+
+    def decoded(self, whole: bytes) -> Packet | None:
+        """The packet of these bytes; None for a wrong check sum."""
+        raise NotImplementedError
 
     @property
     def pending(self) -> bool:
@@ -82,29 +94,26 @@ class Parser:
         self._drop(len(self._buffer))
 
     def _next(self) -> Packet | None:
+        buffer = self._buffer
         while self._find_header():
-            if len(self._buffer) < 4:
+            if len(buffer) < self.shortest:
                 return None
-            end = 4 + self._buffer[3]
-            if self._buffer[2] == 0xFF or not 6 <= end <= 4 + MAX_LENGTH:
-                self._drop(1)
-                continue
-            if len(self._buffer) < end:
+            end = self.end_of(buffer)
+            if len(buffer) < end:
                 return None
-            body = bytes(self._buffer[2 : end - 1])
-            if checksum(body) != self._buffer[end - 1]:
-                self._drop(1)
-                continue
-            del self._buffer[:end]
-            return Packet(body[0], body[2], body[3:])
+            packet = self.decoded(bytes(buffer[:end])) if end else None
+            if packet is not None:
+                del buffer[:end]
+                return packet
+            self._drop(1)
         return None
 
     def _find_header(self) -> bool:
-        """Bring a header to the front; keep a last byte that may be half of one."""
-        start = self._buffer.find(HEADER)
+        """Bring a header to the front; keep last bytes that may be a part of one."""
+        start = self._buffer.find(self.header)
         if start < 0:
-            half = self._buffer[-1:] == HEADER[:1]
-            self._drop(len(self._buffer) - half)
+            parts = (size for size in range(len(self.header) - 1, 0, -1) if self._buffer.endswith(self.header[:size]))
+            self._drop(len(self._buffer) - next(parts, 0))
             return False
         self._drop(start)
         return True
@@ -112,3 +121,20 @@ class Parser:
     def _drop(self, count: int) -> None:
         del self._buffer[:count]
         self.discarded += count
+
+
+class Parser(StreamParser):
+    """Of requests in this protocol."""
+
+    header = HEADER
+    shortest = 4
+
+    def end_of(self, buffer: bytearray) -> int:
+        """See ``StreamParser``."""
+        end = 4 + buffer[3]
+        return end if buffer[2] != 0xFF and 6 <= end <= 4 + MAX_LENGTH else 0
+
+    def decoded(self, whole: bytes) -> Packet | None:
+        """See ``StreamParser``."""
+        body = whole[2:-1]
+        return Packet(body[0], body[2], body[3:]) if checksum(body) == whole[-1] else None

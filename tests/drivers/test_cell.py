@@ -11,12 +11,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from svm_robot.drivers.virtual.bus import WireFaults
 from svm_robot.drivers.virtual.cell import VirtualCell
 from svm_robot.drivers.virtual.cell_options import CellOptions
 from svm_robot.drivers.virtual.disturbance import Disturbance
 from svm_robot.drivers.virtual.frames import SLOTS, Frame, FrameReader, FrameWriter
 from svm_robot.drivers.virtual.pace import RealTimePace
+from svm_robot.drivers.virtual.wire_faults import WireFaults
 from svm_robot.errors import ConfigError, DeviceError
 
 

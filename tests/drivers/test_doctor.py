@@ -18,12 +18,13 @@ from svm_robot.drivers.bus.config import BusConfig
 from svm_robot.drivers.doctor.check_ports import PortLook
 from svm_robot.drivers.doctor.examine import Tools, examine, is_fine
 from svm_robot.drivers.doctor.finding import Finding, Level
-from svm_robot.drivers.ports import SerialPort
 from svm_robot.drivers.rig import RigConfig
+from svm_robot.drivers.usb.ports import SerialPort
 from svm_robot.drivers.virtual.arm import HOMING_OFFSETS, calibration
-from svm_robot.drivers.virtual.bus import Bus, WireFaults
+from svm_robot.drivers.virtual.bus import Bus
 from svm_robot.drivers.virtual.servo import HOMING_OFFSET, ID, TORQUE_ENABLE, Register, Servo
 from svm_robot.drivers.virtual.wire import Wire
+from svm_robot.drivers.virtual.wire_faults import WireFaults
 from svm_robot.scripts.main import main
 
 READ, GROUP_READ = 0x02, 0x82

@@ -2,9 +2,10 @@
 
 import pytest
 
-from svm_robot.drivers.virtual.bus import JUNK, Bus, WireFaults
+from svm_robot.drivers.virtual.bus import Bus
 from svm_robot.drivers.virtual.protocol import ErrorBit, Instruction, Packet, Parser, checksum, encode
 from svm_robot.drivers.virtual.servo import Servo
+from svm_robot.drivers.virtual.wire_faults import JUNK, WireFaults
 
 Pairs = list[tuple[str, str]]
 

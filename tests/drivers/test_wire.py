@@ -14,9 +14,10 @@ from svm_robot.drivers.joints import MOTORS, to_units
 from svm_robot.drivers.shutdown import shut_down
 from svm_robot.drivers.virtual import servo as layout
 from svm_robot.drivers.virtual.arm import HOMING_OFFSETS, ServoedArm, calibration, factory_servos
-from svm_robot.drivers.virtual.bus import Bus, WireFaults
+from svm_robot.drivers.virtual.bus import Bus
 from svm_robot.drivers.virtual.protocol import ErrorBit, Instruction
 from svm_robot.drivers.virtual.wire import Wire
+from svm_robot.drivers.virtual.wire_faults import WireFaults
 from svm_robot.drivers.virtual.world import World
 
 
