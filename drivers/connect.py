@@ -7,7 +7,7 @@ from typing import Any
 from svm_robot.drivers.fingerprint import check_arm
 from svm_robot.drivers.lerobot_devices import type_name
 from svm_robot.drivers.shutdown import shut_down
-from svm_robot.drivers.usb_bandwidth import usb_hint
+from svm_robot.drivers.usb.bandwidth import usb_hint
 from svm_robot.errors import ConfigError, DeviceError
 
 

@@ -4,14 +4,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from svm_robot.drivers.access import no_access
 from svm_robot.drivers.bus.holders import holders
 from svm_robot.drivers.cameras.devices import VideoDevice
 from svm_robot.drivers.cameras.mode import Mode
 from svm_robot.drivers.cameras.v4l2 import modes
 from svm_robot.drivers.clock import Clock
-from svm_robot.drivers.ports import SerialPort
-from svm_robot.drivers.usb_identity import SOCKET, Device, identity_of
+from svm_robot.drivers.usb.access import no_access
+from svm_robot.drivers.usb.identity import SOCKET, Device, identity_of
 
 LOOK_EVERY_S = 0.3
 
@@ -20,7 +19,7 @@ LOOK_EVERY_S = 0.3
 class Found:
     """One port or camera."""
 
-    device: SerialPort | VideoDevice
+    device: Device
     identity: str
     """What to write into the rig file; empty when only its volatile path tells it."""
     note: str
@@ -40,8 +39,8 @@ class Found:
         return {**plain, **more, "problem": self.problem, "note": self.note, "modes": offered}
 
 
-def look_at[D: (SerialPort, VideoDevice)](
-    devices: Sequence[D],
+def look_at(
+    devices: Sequence[Device],
     who_holds: Callable[[str], Sequence[str]] = holders,
     blocked: Callable[[str, tuple[int, int] | None], str] = no_access,
 ) -> list[Found]:
@@ -50,7 +49,7 @@ def look_at[D: (SerialPort, VideoDevice)](
 
 
 def _look_at(
-    device: SerialPort | VideoDevice,
+    device: Device,
     among: Sequence[Device],
     who_holds: Callable[[str], Sequence[str]],
     blocked: Callable[[str, tuple[int, int] | None], str],
@@ -70,8 +69,8 @@ def _note(device: Device, identity: str) -> str:
     return f"{why}, so it is known by its socket: moving the plug breaks the binding; --unplug tells which one it is"
 
 
-def unplugged[D: Device](
-    devices: Callable[[], Sequence[D]], clock: Clock, timeout_s: float, say: Callable[[str], None]
+def unplugged(
+    devices: Callable[[], Sequence[Device]], clock: Clock, timeout_s: float, say: Callable[[str], None]
 ) -> Found | None:
     """Ask for one device to be unplugged and plugged in again; which one was it? None: nothing happened in time.
 
@@ -89,7 +88,7 @@ def unplugged[D: Device](
     _wait(lambda: {key} & set(map(_key, devices())), clock, timeout_s)
     back = next((device for device in devices() if _key(device) == key), lost)
     identity = identity_of(back, before)
-    return Found(back, identity, _note(back, identity), (), "")  # type: ignore[arg-type]
+    return Found(back, identity, _note(back, identity), (), "")
 
 
 def _key(device: Device) -> str:

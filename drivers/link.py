@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from svm_robot.drivers.clock import Clock
 from svm_robot.drivers.shutdown import free_port, motors_off
-from svm_robot.drivers.usb_bandwidth import usb_hint
+from svm_robot.drivers.usb.bandwidth import usb_hint
 from svm_robot.errors import DeviceError, StaleError, UnsafeActionError
 
 FloatArray = NDArray[np.float32]

@@ -107,11 +107,11 @@ def _open_robot(rig: RigConfig, clumsiness: float, stack: ExitStack) -> Cell:
     from svm_robot.drivers.fingerprint import rival_of
     from svm_robot.drivers.kinematics import known_kinematics
     from svm_robot.drivers.limits import joint_limits
-    from svm_robot.drivers.ports import bind_ports
     from svm_robot.drivers.rig_env import RigEnv
     from svm_robot.drivers.safety.guardian import Guardian
     from svm_robot.drivers.safety.steps import Steps
     from svm_robot.drivers.shutdown import shut_down
+    from svm_robot.drivers.usb.ports import bind_ports
     from svm_robot.drivers.virtual_so101 import VirtualSO101
 
     guardian = stack.enter_context(Guardian(warn))
@@ -168,8 +168,8 @@ def _open_teleop[P](rig: RigConfig, robot: object, stack: ExitStack, ending: End
 
     from svm_robot.drivers.bus.attach import attach
     from svm_robot.drivers.connect import connect, made
-    from svm_robot.drivers.ports import bind_ports
     from svm_robot.drivers.shutdown import shut_down
+    from svm_robot.drivers.usb.ports import bind_ports
 
     if rig.teleop is None:
         raise ConfigError(

@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING
 from svm_robot.errors import ConfigError, SvmRobotError
 
 if TYPE_CHECKING:
-    from svm_robot.drivers.cameras.devices import VideoDevice
     from svm_robot.drivers.find import Found
-    from svm_robot.drivers.ports import SerialPort
+    from svm_robot.drivers.usb.identity import Device
 
 USAGE = "svm-robot find ports|cameras [--json] [--unplug] [--thumbnails=DIR]"
 KINDS = ("ports", "cameras")
@@ -52,8 +51,7 @@ def main(args: list[str]) -> int:
 
     from svm_robot.drivers.find import look_at
 
-    devices = present(kind)
-    found = look_at(devices)  # type: ignore[type-var]
+    found = look_at(present(kind))
     pictures = {} if config.thumbnails is None else take_pictures(found, config.thumbnails)
     if config.json:
         rows = [{**one.to_json(), **pictures.get(one.device.path, {})} for one in found]
@@ -66,10 +64,10 @@ def main(args: list[str]) -> int:
     return 0
 
 
-def present(kind: str) -> "Sequence[SerialPort | VideoDevice]":
+def present(kind: str) -> "Sequence[Device]":
     """What is plugged in now."""
     from svm_robot.drivers.cameras.devices import video_devices
-    from svm_robot.drivers.ports import serial_ports
+    from svm_robot.drivers.usb.ports import serial_ports
 
     return serial_ports() if kind == "ports" else video_devices()
 

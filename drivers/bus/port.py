@@ -8,8 +8,8 @@ import termios
 from pathlib import Path
 from typing import Any
 
-from svm_robot.drivers.access import no_access
 from svm_robot.drivers.bus.holders import holders
+from svm_robot.drivers.usb.access import no_access
 from svm_robot.errors import DeviceError
 
 

@@ -3,29 +3,16 @@
 import os
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 
 from svm_robot.drivers.cameras.v4l2 import can_capture
+from svm_robot.drivers.usb.identity import Device
 
 ROOT = Path("/")
 
 
-@dataclass(frozen=True)
-class VideoDevice:
-    """One node that takes pictures."""
-
-    path: str
-    """``/dev/video0``."""
-    name: str
-    """What its maker calls it."""
-    serial: str
-    socket: str
-    """Where it is plugged in, for example ``1-2.3``; empty for what is not on USB."""
-    usb: tuple[int, int] | None
-    """Vendor and product id."""
-    links: tuple[str, ...]
-    """Its names below ``/dev/v4l/by-id`` and ``/dev/v4l/by-path``."""
+class VideoDevice(Device):
+    """One node that takes pictures; its links lie below ``/dev/v4l/by-id`` and ``/dev/v4l/by-path``."""
 
 
 def video_devices(root: Path = ROOT, captures: Callable[[str], bool] = can_capture) -> list[VideoDevice]:

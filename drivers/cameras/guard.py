@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from svm_robot.drivers.access import no_access
 from svm_robot.drivers.camera_frames import timed_frame
 from svm_robot.drivers.cameras.bounded import Bounded
 from svm_robot.drivers.cameras.devices import VideoDevice, video_devices
@@ -28,7 +27,8 @@ from svm_robot.drivers.cameras.mode import asked_mode, listed, told_mode
 from svm_robot.drivers.cameras.v4l2 import modes
 from svm_robot.drivers.cameras.watch import FrameWatch
 from svm_robot.drivers.clock import Clock
-from svm_robot.drivers.usb_identity import choose, identity_of, is_identity, is_volatile
+from svm_robot.drivers.usb.access import no_access
+from svm_robot.drivers.usb.identity import SOCKET, choose, identity_of, is_identity, is_volatile, volatility
 from svm_robot.errors import ConfigError, DeviceError, SvmRobotError
 
 FINDER = "svm-robot find cameras"
@@ -101,19 +101,13 @@ class GuardedCamera:
             self.identity, self.path = text, device.path
             number = device.path.rpartition("video")[2]
             self.inner.index_or_path = int(number) if number.isdigit() else device.path  # where OpenCV opens it
-            return self._notes(text)
+            bound = f"{named} is bound to the socket {text}: moving its plug breaks the binding"
+            return [bound] if text.startswith(SOCKET) else []
         self.path = f"/dev/video{text}" if text.isdigit() else text
         here = next((device for device in present if self.path in (device.path, *device.links)), None)
         stable = identity_of(here, present) if here is not None else ""
         self.identity = stable or ("" if is_volatile(text) else text)
-        if stable and is_volatile(text):
-            return [f"{named} is {text}, a name that changes when cables are moved; '{stable}' does not"]
-        return []
-
-    def _notes(self, identity: str) -> list[str]:
-        if identity.startswith("usb-port:"):
-            return [f"camera '{self.role}' is bound to the socket {identity}: moving its plug breaks the binding"]
-        return []
+        return volatility(named, text, stable)
 
     def connect(self, warmup: bool = True) -> None:
         """Open it within ``open_timeout_s`` and compare its mode with the one asked for.

@@ -1,18 +1,16 @@
 """Serial ports: is it there, may we open it, who has it, how long does its adapter wait."""
 
-import dataclasses
 import os
 import stat
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
-from svm_robot.drivers.access import no_access
 from svm_robot.drivers.bus.holders import holders
 from svm_robot.drivers.doctor.finding import Finding, note, ok, problem
-from svm_robot.drivers.ports import FINDER, SerialPort, serial_ports
-from svm_robot.drivers.usb_identity import choose, identity_of, is_identity, is_volatile
+from svm_robot.drivers.usb.access import no_access
+from svm_robot.drivers.usb.identity import choose, identity_of, is_identity, is_volatile
+from svm_robot.drivers.usb.ports import FINDER, SerialPort, serial_ports
 from svm_robot.errors import ConfigError, DeviceError
 
 TIMERS = Path("/sys/bus/usb-serial/devices")
@@ -32,16 +30,6 @@ class PortLook:
     blocked: Callable[[str, tuple[int, int] | None], str] = no_access
     who_holds: Callable[[str], Sequence[str]] = other_programs
     timers: Path = TIMERS
-
-
-def named_ports(config: Any, what: str) -> Iterator[tuple[str, str]]:
-    """(``robot.port``, text in the rig file) of every port that a LeRobot configuration names."""
-    for field in dataclasses.fields(config):
-        value, name = getattr(config, field.name), f"{what}.{field.name}"
-        if dataclasses.is_dataclass(value) and not isinstance(value, type):
-            yield from named_ports(value, name)
-        elif isinstance(value, str) and (field.name == "port" or field.name.endswith("_port")):
-            yield name, value
 
 
 def check_port(name: str, text: str, look: PortLook) -> Iterator[Finding]:

@@ -4,9 +4,9 @@ from collections.abc import Generator
 from dataclasses import dataclass
 from typing import Any
 
-from svm_robot.drivers.doctor.check_ports import PortLook, check_port, named_ports
+from svm_robot.drivers.doctor.check_ports import PortLook, check_port
 from svm_robot.drivers.doctor.finding import Finding, Level, note, problem
-from svm_robot.drivers.ports import bind_ports
+from svm_robot.drivers.usb.ports import bind_ports, named_ports
 from svm_robot.errors import SvmRobotError
 
 

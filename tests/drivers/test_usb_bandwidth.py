@@ -5,7 +5,7 @@ import errno
 import pytest
 
 from svm_robot.drivers.connect import connect
-from svm_robot.drivers.usb_bandwidth import usb_hint
+from svm_robot.drivers.usb.bandwidth import usb_hint
 from svm_robot.errors import DeviceError, DiskError
 
 

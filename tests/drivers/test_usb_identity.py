@@ -12,11 +12,11 @@ from fake_cameras import DeviceTree
 from lerobot.robots.bi_so_follower import BiSOFollowerConfig
 from lerobot.robots.so_follower import SO101FollowerConfig, SOFollowerConfig
 
-from svm_robot.drivers import ports as ports_module
-from svm_robot.drivers.access import User, no_access
 from svm_robot.drivers.cameras.devices import VideoDevice, video_devices
-from svm_robot.drivers.ports import SerialPort, bind_ports, resolve_port, serial_ports
-from svm_robot.drivers.usb_identity import choose, identity_of, is_identity, is_volatile
+from svm_robot.drivers.usb import ports as ports_module
+from svm_robot.drivers.usb.access import User, no_access
+from svm_robot.drivers.usb.identity import choose, identity_of, is_identity, is_volatile
+from svm_robot.drivers.usb.ports import SerialPort, bind_ports, resolve_port, serial_ports
 from svm_robot.errors import ConfigError, DeviceError
 
 
@@ -140,7 +140,7 @@ def test_without_a_group_the_exact_udev_rule_is_told(tmp_path: Path, mode: int) 
 
 
 def test_with_a_group_the_exact_command_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("svm_robot.drivers.access._group_name", lambda gid: "dialout")
+    monkeypatch.setattr("svm_robot.drivers.usb.access._group_name", lambda gid: "dialout")
     port = tmp_path / "ttyACM0"
     port.touch()
     port.chmod(0o660)

@@ -15,7 +15,7 @@ from fake_cameras import DeviceTree, Scene, scripted_scenes
 from svm_robot.drivers.cameras.devices import VideoDevice, video_devices
 from svm_robot.drivers.cameras.mode import Mode
 from svm_robot.drivers.find import look_at, unplugged
-from svm_robot.drivers.ports import SerialPort
+from svm_robot.drivers.usb.ports import SerialPort
 from svm_robot.scripts import find
 from svm_robot.scripts.main import main
 

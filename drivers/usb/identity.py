@@ -10,7 +10,7 @@ In a rig file such an identity stands wherever LeRobot wants the path of a port 
 
 import re
 from collections.abc import Sequence
-from typing import Protocol
+from dataclasses import dataclass
 
 from svm_robot.errors import ConfigError, DeviceError
 
@@ -19,28 +19,22 @@ VOLATILE = re.compile(r"\d+|/dev/(video|ttyACM|ttyUSB)\d+")
 """Names that the system gives out in the order in which devices are found."""
 
 
-class Device(Protocol):
-    """What a port or a camera must tell of itself."""
+@dataclass(frozen=True)
+class Device:
+    """A port or a camera that is there now."""
 
-    @property
-    def path(self) -> str:
-        """Where it is now, for example ``/dev/ttyACM0``."""
-
-    @property
-    def name(self) -> str:
-        """What its maker calls it; often the same for equal devices."""
-
-    @property
-    def serial(self) -> str:
-        """Serial number; empty when it has none."""
-
-    @property
-    def socket(self) -> str:
-        """Where it is plugged in, for example ``1-2.3``; empty for what is not on USB."""
-
-    @property
-    def links(self) -> tuple[str, ...]:
-        """Stable paths the system made for it (``/dev/serial/by-id/...``)."""
+    path: str
+    """Where it is now, for example ``/dev/ttyACM0``."""
+    name: str
+    """What its maker calls it; often the same for equal devices."""
+    serial: str
+    """Serial number; empty when it has none."""
+    socket: str
+    """Where it is plugged in, for example ``1-2.3``; empty for what is not on USB."""
+    usb: tuple[int, int] | None
+    """Vendor and product id."""
+    links: tuple[str, ...]
+    """Stable paths the system made for it (``/dev/serial/by-id/...``)."""
 
 
 def is_identity(text: str) -> bool:
@@ -64,6 +58,13 @@ def identity_of(device: Device, among: Sequence[Device]) -> str:
         return device.links[0] if device.links else ""
     elsewhere = {other.socket for other in among if other.serial == device.serial} - {device.socket}
     return SERIAL + device.serial if device.serial and not elsewhere else SOCKET + device.socket
+
+
+def volatility(what: str, text: str, stable: str) -> list[str]:
+    """A note for the user where ``what`` is named by ``text``, which is volatile, and could be by ``stable``."""
+    if not (stable and is_volatile(text)):
+        return []
+    return [f"{what} is {text}, a name that changes when cables are moved; '{stable}' does not"]
 
 
 def choose[D: Device](identity: str, devices: Sequence[D], what: str, finder: str) -> D:

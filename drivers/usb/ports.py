@@ -2,35 +2,23 @@
 
 import dataclasses
 import os
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from serial.tools import list_ports
 
-from svm_robot.drivers.access import no_access
 from svm_robot.drivers.bus.holders import holders
-from svm_robot.drivers.usb_identity import choose, identity_of, is_identity, is_volatile
+from svm_robot.drivers.usb.access import no_access
+from svm_robot.drivers.usb.identity import Device, choose, identity_of, is_identity, volatility
 from svm_robot.errors import DeviceError
 
 FINDER = "svm-robot find ports"
 BY_ID = Path("/dev/serial/by-id")
 
 
-@dataclass(frozen=True)
-class SerialPort:
-    """One port that is there now."""
-
-    path: str
-    name: str
-    serial: str
-    socket: str
-    """Where it is plugged in, for example ``1-2.3``; empty for what is not on USB."""
-    usb: tuple[int, int] | None
-    """Vendor and product id."""
-    links: tuple[str, ...]
-    """Its names below ``/dev/serial/by-id``."""
+class SerialPort(Device):
+    """One port; its links lie below ``/dev/serial/by-id``."""
 
 
 def serial_ports(comports: Callable[[], Iterable[Any]] = list_ports.comports, by_id: Path = BY_ID) -> list[SerialPort]:
@@ -48,36 +36,45 @@ def _port(info: Any, by_id: Path) -> SerialPort:
     return SerialPort(info.device, name, (info.serial_number or "").strip(), socket, usb, tuple(links))
 
 
+def named_ports(config: Any, what: str) -> Iterator[tuple[str, str]]:
+    """(``robot.port``, text in the rig file) of every port that a LeRobot configuration names.
+
+    Fields named ``port`` or ``..._port`` count, also inside the arms of a two-armed robot.
+    """
+    for field in dataclasses.fields(config):
+        value, name = getattr(config, field.name), f"{what}.{field.name}"
+        if dataclasses.is_dataclass(value):
+            yield from named_ports(value, name)
+        elif isinstance(value, str) and (field.name == "port" or field.name.endswith("_port")):
+            yield name, value
+
+
 def bind_ports(
     config: Any, what: str, ports: Callable[[], Sequence[SerialPort]] = serial_ports
 ) -> tuple[Any, list[str]]:
     """A LeRobot configuration with every identity in its port fields replaced by today's path, and notes for the user.
 
-    ``what`` is ``robot`` or ``teleop``. Fields named ``port`` or ``..._port`` count, also inside the arms of a
-    two-armed robot. Raises ``DeviceError`` or ``ConfigError`` as ``choose`` does; ``DeviceError`` also for a port that
-    may not be opened or that another process has open.
+    ``what`` is ``robot`` or ``teleop``. Raises ``DeviceError`` or ``ConfigError`` as ``choose`` does; ``DeviceError``
+    also for a port that may not be opened or that another process has open.
     """
-    present: list[SerialPort] | None = None
-    notes: list[str] = []
+    named = dict(named_ports(config, what))
+    present = ports() if named else ()
+    resolved = {name: resolve_port(text, name, present) for name, text in named.items()}
+    notes = [note for _, about in resolved.values() for note in about]
+    moved = {name: path for name, (path, _) in resolved.items() if path != named[name]}
+    return _with_ports(config, what, moved), notes
 
-    def bind(part: Any, prefix: str) -> Any:
-        nonlocal present
-        changes: dict[str, Any] = {}
-        for field in dataclasses.fields(part):
-            value, name = getattr(part, field.name), f"{prefix}.{field.name}"
-            if dataclasses.is_dataclass(value) and not isinstance(value, type):
-                bound = bind(value, name)
-                if bound is not value:
-                    changes[field.name] = bound
-            elif isinstance(value, str) and (field.name == "port" or field.name.endswith("_port")):
-                present = list(ports()) if present is None else present
-                path, note = resolve_port(value, name, present)
-                notes.extend(note)
-                if path != value:
-                    changes[field.name] = path
-        return dataclasses.replace(part, **changes) if changes else part
 
-    return bind(config, what), notes
+def _with_ports(config: Any, what: str, paths: Mapping[str, str]) -> Any:
+    """The configuration with other texts in some fields; itself where none of them is in it."""
+    changes: dict[str, Any] = {}
+    for field in dataclasses.fields(config):
+        value, name = getattr(config, field.name), f"{what}.{field.name}"
+        if name in paths:
+            changes[field.name] = paths[name]
+        elif any(path.startswith(f"{name}.") for path in paths):
+            changes[field.name] = _with_ports(value, name, paths)
+    return dataclasses.replace(config, **changes) if changes else config
 
 
 def resolve_port(text: str, what: str, present: Sequence[SerialPort]) -> tuple[str, list[str]]:
@@ -92,7 +89,4 @@ def resolve_port(text: str, what: str, present: Sequence[SerialPort]) -> tuple[s
         raise DeviceError(f"{what} ({text}): {problem}")
     if others := holders(port.path):
         raise DeviceError(f"{what} ({text}) is in use by {' and '.join(others)}; end it, then try again")
-    stable = identity_of(port, present)
-    if is_volatile(text) and stable:
-        return text, [f"{what} is {text}, a name that changes when cables are moved; '{stable}' does not"]
-    return (port.path if is_identity(text) else text), []
+    return (port.path if is_identity(text) else text), volatility(what, text, identity_of(port, present))
