@@ -64,18 +64,38 @@ def aside(target: Path) -> Iterator[Path]:
 def put_in_place(built: Path, target: Path, replace: bool) -> Path | None:
     """Force ``built`` onto the disk and give it the name ``target``; where the replaced dataset lies now."""
     sync_tree(built)
-    backup = None
-    if not replace:
+    backup = free_backup(target) if replace else None
+    if backup is None:
         built.rename(target)
     else:
-        backup = free_backup(target)
+        swap(built, target, backup)
+    try:
+        sync(target.parent)
+    except OSError as error:
+        old = f"; what was there before is {backup}" if backup else ""
+        raise DataError(f"{target} is built, but its name may not survive a power cut ({error}){old}") from error
+    return backup
+
+
+def swap(built: Path, target: Path, backup: Path) -> None:
+    """``built`` becomes ``target``, and what was there ``backup``; after any exception all is as it was, or all done.
+
+    The name that ``aside`` sweeps away never holds the old dataset, so a kill costs nothing. It can leave the new one
+    as ``backup`` before the exchange; and where names cannot be exchanged, the old one as ``backup`` and no ``target``.
+    """
+    new = built.stat()
+    try:
         built.rename(backup)
         if not exchange(backup, target):  # a moment without a dataset, on file systems that can do no better
             backup.rename(built)
             target.rename(backup)
             built.rename(target)
-    sync(target.parent)
-    return backup
+    except BaseException:  # a Ctrl-C comes between any two steps: what lies where says how far they came
+        if backup.exists() and os.path.samestat(backup.stat(), new):
+            backup.rename(built)
+        elif not target.exists():
+            backup.rename(target)
+        raise
 
 
 def free_backup(target: Path) -> Path:
